@@ -27,10 +27,9 @@ from thinrank.estimators.validation import (
     keep_target_names,
     passes_of,
 )
+from thinrank.minimize import as_solver, as_start
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
-from thinrank.solvers import as_solver
-from thinrank.starts import as_start
 
 
 class SparseReducedRankRegressorCV(FactorRegressor):

@@ -167,7 +167,7 @@ def canonical(
         scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
     root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
-    root = linalg.tall_qr(_tall(root))[1]
+    root = xp.linalg.qr(_tall(root))[1]
     found, turn, squares = turned(factors, root, scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
 
@@ -207,7 +207,7 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
 
 def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:
     """Right singular vectors and singular values of root @ block.T, and blockᵀ @ vectors."""
-    basis, triangle = linalg.tall_qr(block)
+    basis, triangle = arrays.namespace(block).linalg.qr(block)
     _, values, right = linalg.svd(root @ triangle.T)
     numbers = arrays.to_numpy(values).astype(np.float64)
     return basis @ right.T, numbers, triangle.T @ right.T

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
-from thinrank.accelerator import without_gradients
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
@@ -27,7 +26,7 @@ from thinrank.estimators.noise import fit_rounds
 from thinrank.estimators.problem import Problem, prepared
 from thinrank.estimators.responses import Responses
 from thinrank.estimators.sizes import Found, chosen_sizes
-from thinrank.solvers import as_solver
+from thinrank.minimize import as_solver
 
 
 def fit_responses(
@@ -205,7 +204,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         with (
             nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
-            without_gradients(arguments["X"]),
+            arrays.without_gradients(arguments["X"]),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C

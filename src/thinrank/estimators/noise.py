@@ -19,9 +19,9 @@ from thinrank.core.result import Callback, Outcome, Record, Solution
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.losses.families import Family
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.minimize import check_sizes, seed_from, solution_of, solve
+from thinrank.minimize import as_start, check_sizes, seed_from, solution_of, solve
 from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
-from thinrank.starts import Auto, Backward, as_start
+from thinrank.starts import Auto, Backward
 
 if TYPE_CHECKING:
     from thinrank.estimators.problem import Problem

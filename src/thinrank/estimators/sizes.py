@@ -22,7 +22,7 @@ from thinrank.estimators.explained import held_out_r2
 from thinrank.estimators.noise import fit_rounds
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.validation import check_criterion
-from thinrank.minimize import seed_from
+from thinrank.minimize import as_start, seed_from
 from thinrank.selection.choice import Evaluation, check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
@@ -33,7 +33,7 @@ from thinrank.selection.splits import (
     make_partitions,
 )
 from thinrank.solvers.pursuit import Pursuit
-from thinrank.starts import Auto, Given, as_start
+from thinrank.starts import Auto, Given
 from thinrank.starts.elimination import MOST_ROWS, most_at_once
 
 _NOTHING = "The predictors or the responses are constant: all coefficients are zero."

@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array, hard_threshold
-from thinrank.core.checks import is_auto
-from thinrank.core.contracts import StepRule, Trial, require
+from thinrank.core.checks import check_iterations, check_number, is_auto
+from thinrank.core.contracts import Sized, StepRule, Trial, require
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
-from thinrank.solvers.loop import Sized, check_iterations, check_number
 
 # Differences between values of F below this number of rounding errors are not significant.
 _ROUNDINGS = 1e3

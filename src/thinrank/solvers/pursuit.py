@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 
 from thinrank import arrays
 from thinrank.arrays import Array, top_rows
-from thinrank.core.contracts import QuadraticForm
+from thinrank.core.checks import check_iterations, check_number
+from thinrank.core.contracts import QuadraticForm, Sized
 from thinrank.core.factors import Factors
 from thinrank.solvers.exchanges import (
     ExchangeScores,
@@ -30,7 +31,6 @@ from thinrank.solvers.exchanges import (
     promising,
 )
 from thinrank.solvers.gauss_newton import refitted, size_of
-from thinrank.solvers.loop import Sized, check_iterations, check_number
 from thinrank.solvers.row_fit import Fit, fit_rows
 
 # Number of rows to remove, and of rows to add, in the single exchanges tried at the end.

@@ -77,7 +77,7 @@ def _leading_directions(cross: Array, rank: int, seed: int, scaled: bool) -> Fac
     basis = cross.T @ sketch
     if not scaled and not arrays.on_host(cross):
         return Factors(sketch, basis)
-    basis, _ = linalg.tall_qr(basis)
+    basis, _ = arrays.namespace(basis).linalg.qr(basis)
     return Factors(cross @ basis, basis)
 
 
@@ -112,7 +112,7 @@ class PartialScreening:
     def _row_space(self) -> tuple[Array, Array]:
         """Coefficients of the earlier fit on its rows, and the basis of its row space."""
         known = self.known
-        basis, triangle = linalg.tall_qr(known.columns_in_use)
+        basis, triangle = arrays.namespace(known.V).linalg.qr(known.columns_in_use)
         if basis.shape[0] < known.shape[1]:
             basis = arrays.scatter_rows(basis, known.column_support, known.shape[1])
         return known.rows_in_use @ triangle.T, basis
