@@ -23,7 +23,7 @@ from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_r
 from thinrank.designs.dense import view_rows
 from thinrank.designs.transformed import unprojected
 from thinrank.forms.gram import TrainingRows, without_rows
-from thinrank.forms.products import ProductForm
+from thinrank.forms.moments import ProductForm
 from thinrank.losses import LeastSquares
 from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear

@@ -19,9 +19,6 @@ _ROUNDINGS = 1e3
 Update = Literal["simultaneous", "sequential"]
 _UPDATES = get_args(Update)
 
-# Number of trial steps per iteration. A rejected step is halved, so the last is below rounding.
-_MAX_TRIALS = 60
-
 
 class _Fixed:
     """A step that is always accepted; if the run diverges, the loop reports it."""
@@ -298,7 +295,7 @@ class GDT(Sized):
     ) -> tuple[State, float]:
         """One gradient step and threshold on U, V or both; the new state and ‖ΔZ‖²."""
         U, V, eta = state.factors.U, state.factors.V, state.step
-        for _ in range(_MAX_TRIALS):
+        for _ in range(60):  # a rejected step is halved, so that the last is below rounding
             half_v = V - eta * state.gradient_v if moves_v else V  # line 6
             half_u = U - eta * state.gradient_u if moves_u else U  # line 8
             factors = self._threshold(half_u, half_v)  # lines 7, 9

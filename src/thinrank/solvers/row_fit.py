@@ -13,9 +13,6 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
 
-# Largest number of alternations between columns and factors on one set of rows.
-_MAX_ALTERNATIONS = 20
-
 
 @storable
 @dataclass(frozen=True, eq=False)
@@ -103,7 +100,7 @@ def fit_rows(
     # size of the rounding errors in the whitened matrix
     floor = rows.shape[0] * arrays.eps(root) * arrays.max_abs(root) * arrays.max_abs(cross)
     every = form.shape[1]
-    for _ in range(_MAX_ALTERNATIONS):
+    for _ in range(20):
         part = whitened
         if columns.shape[0] < every:
             part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)

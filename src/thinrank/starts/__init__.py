@@ -1,8 +1,7 @@
 """Starting points Θ⁰ of the solvers."""
 
-from thinrank.starts.auto import Auto
 from thinrank.starts.convex import GroupLasso, Lasso, ProximalSteps
-from thinrank.starts.elimination import Backward
+from thinrank.starts.elimination import Auto, Backward
 from thinrank.starts.forward import Forward
 from thinrank.starts.given import Given
 from thinrank.starts.screening import Screening
