@@ -64,8 +64,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         with (
             nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
-            # PyTorch's record of operations takes time, and memory if X asks for it
-            arrays.namespace(X).no_grad() if arrays.is_tensor(X) else nullcontext(),
+            arrays.without_gradients(X),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
