@@ -36,7 +36,6 @@ _CLASSES = {
     "losses.families": None,
     "rl": "CommonPart Fourier Identity Lookup MultiTaskFQI QHistory QRecord RadialBasis Tabular",
     "rl.action_values": "LinearValues",
-    "rl.blackjack": "HandFeatures",
     "selection": "Criterion Sizes",
     "solvers": None,
     "starts": None,
