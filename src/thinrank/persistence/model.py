@@ -193,11 +193,11 @@ def _read(path: str | os.PathLike[str], read: Callable[[Path], Any]) -> Any:
     while True:
         folder = current_folder(target)
         before = _identity(folder)
-        if before is None:
-            raise FileNotFoundError(f"there is no model at {path}")
-        if not folder.is_dir():
-            raise ModelFileError(f"{path} is a file; a model is a folder with {DOCUMENT} in it")
         try:
+            if before is None:
+                raise FileNotFoundError(f"there is no model at {path}")
+            if not folder.is_dir():
+                raise ModelFileError(f"it is a file; a model is a folder with {DOCUMENT} in it")
             return read(folder)
         except Exception as error:
             if _identity(current_folder(target)) != before:
