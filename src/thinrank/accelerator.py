@@ -1,4 +1,4 @@
-"""Data on an accelerator."""
+"""Data that are moved to an accelerator."""
 
 from __future__ import annotations
 

@@ -14,10 +14,9 @@ from thinrank.estimators.fit import Found, find_sizes, whole_fit
 from thinrank.estimators.problem import Problem, TrainingData
 from thinrank.estimators.regressor import fit_regression
 from thinrank.estimators.validation import check_exchange, check_ridge
+from thinrank.minimize import as_solver, as_start
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
-from thinrank.solvers import as_solver
-from thinrank.starts import as_start
 
 
 class SparseReducedRankRegressorCV(FactorRegressor):

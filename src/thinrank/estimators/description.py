@@ -14,7 +14,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse, kept_basis
-from thinrank.designs.blockwise import column_means
+from thinrank.designs.transformed import column_means
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import rows_of_data
 
@@ -153,7 +153,7 @@ def canonical(
     missing = scores.shape[1] - scores.shape[0]
     if missing > 0:
         root = xp.concat([root, arrays.zeros((missing, scores.shape[1]), scores)], axis=0)
-    found, turn, squares = _turned(factors, linalg.tall_qr(root)[1], scale)
+    found, turn, squares = _turned(factors, xp.linalg.qr(root)[1], scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
 
 
@@ -182,7 +182,7 @@ def _turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array
     every = columns.shape[0] == factors.shape[1]
     own = arrays.from_numpy(scale, factors.V)
     own = own[:, None] if every else arrays.take_rows(own, columns)[:, None]
-    basis, triangle = linalg.tall_qr(factors.columns_in_use / own)
+    basis, triangle = arrays.namespace(factors.V).linalg.qr(factors.columns_in_use / own)
     _, values, right = linalg.svd(root @ triangle.T)
     vectors, turn = basis @ right.T, triangle.T @ right.T
     signs = _signs(vectors)

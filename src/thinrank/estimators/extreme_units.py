@@ -13,8 +13,8 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Operator, Sparse
-from thinrank.solvers import as_solver
-from thinrank.starts import Given, as_start
+from thinrank.minimize import as_solver, as_start
+from thinrank.starts import Given
 
 # Magnitudes between these powers of two and one over them are ordinary: their squares, summed over
 # the rows, and the squares of deviations of a relative size of 10 times the rounding error, are far

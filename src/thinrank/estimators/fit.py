@@ -25,7 +25,7 @@ from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators import checkpoints
 from thinrank.estimators.problem import FitResult, Problem, TrainingData
 from thinrank.estimators.validation import check_criterion
-from thinrank.minimize import check_sizes, seed_from, solution_of, solve
+from thinrank.minimize import as_solver, as_start, check_sizes, seed_from, solution_of, solve
 from thinrank.selection.choice import Evaluation, check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
@@ -35,9 +35,8 @@ from thinrank.selection.splits import (
     held_out_splits,
     make_partitions,
 )
-from thinrank.solvers import as_solver
 from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
-from thinrank.starts import Auto, Backward, Given, as_start
+from thinrank.starts import Auto, Backward, Given
 from thinrank.starts.elimination import MOST_ROWS, most_at_once
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         with (
             nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
-            # PyTorch's record of operations takes time, and memory if X asks for it
-            arrays.namespace(X).no_grad() if arrays.is_tensor(X) else nullcontext(),
+            arrays.without_gradients(X),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
