@@ -527,7 +527,10 @@ def _at_most(values: Sequence[Any] | None, limit: int) -> list[Any] | None:
 
 def _warnings(search: Search, space: Space, samples: int, null: str) -> list[str]:
     """What is known for free and makes the answer doubtful; ``null`` is the model of rank 0."""
-    messages = [search.message] if search.stopped else []
+    messages = []
+    if search.stopped:
+        count = len(search.records)
+        messages.append(f"The search was stopped after {count} models; the best of them is kept.")
     chosen = search.chosen
     sizes = chosen.sizes
     if sizes.rank == 0:

@@ -137,12 +137,6 @@ class Search:
         """Shape of Θ."""
         return self._splits[0].training.shape
 
-    @property
-    def message(self) -> str:
-        """How the search ended, as a sentence."""
-        how = "was stopped" if self.stopped else "is complete"
-        return f"The search {how} after {len(self.records)} models; the best of them is kept."
-
     # ------------------------------------------------------------------ the search
 
     def run(self, near: Sequence[Table] | None = None, last: Sizes | None = None) -> None:
