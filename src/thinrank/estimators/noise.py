@@ -20,7 +20,8 @@ from thinrank.estimators.kept import KeptPredictors
 from thinrank.losses.families import Family
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import as_start, check_sizes, seed_from, solution_of, solve
-from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
+from thinrank.solvers.exchanges import MANY_ROWS
+from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward
 
 if TYPE_CHECKING:
