@@ -14,7 +14,7 @@ from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
-from thinrank.estimators.sizes import automatic_ridges
+from thinrank.estimators.fit import automatic_ridges
 from thinrank.losses import PerTask
 from thinrank.minimize import as_solver, as_start, minimize, seed_from
 from thinrank.rl.own_rows_loss import EpisodeLoss, refined
