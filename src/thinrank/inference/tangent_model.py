@@ -89,9 +89,14 @@ class TangentModel:
 
     @cached_property
     def weakest_layer(self) -> float:
-        """Squared size of the weakest layer, relative to the largest layer of noise alone."""
-        size = self._whitened[2][self.rank - 1]
-        return float(size / (len(self.support) ** 0.5 + len(self.columns) ** 0.5)) ** 2
+        """Squared size of the weakest layer, relative to the largest layer of noise alone.
+
+        The latter is √(sλ) + √k, with λ the largest eigenvalue of the correlations of the noise.
+        """
+        noise = self.noise[np.ix_(self.columns, self.columns)] / np.outer(self.scale, self.scale)
+        largest = max(float(np.linalg.eigvalsh(noise)[-1]), 0.0)
+        limit = (len(self.support) * largest) ** 0.5 + len(self.columns) ** 0.5
+        return float(self._whitened[2][self.rank - 1] / limit) ** 2
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -183,7 +188,9 @@ class TangentModel:
         return float(np.sum(along * (right.T @ self.noise @ right)) + np.sum(across * within))
 
 
-def sufficient_rank(A: np.ndarray, Y: np.ndarray, rank: int, used: int) -> int:
+def sufficient_rank(
+    A: np.ndarray, Y: np.ndarray, rank: int, used: int, level: float = SUFFICIENCY_LEVEL
+) -> int:
     """The smallest rank from ``rank`` on that Bartlett's test does not reject.
 
     Shapes: ``A`` (n_samples, s).
@@ -198,6 +205,6 @@ def sufficient_rank(A: np.ndarray, Y: np.ndarray, rank: int, used: int) -> int:
         terms = -np.log1p(-(np.minimum(correlations, 1.0) ** 2))
     weight = len(A) - used - (s + t + 1) / 2
     for r in range(rank, largest):
-        if stats.chi2.sf(weight * terms[r:].sum(), (s - r) * (t - r)) > SUFFICIENCY_LEVEL:
+        if stats.chi2.sf(weight * terms[r:].sum(), (s - r) * (t - r)) > level:
             return r
     return largest
