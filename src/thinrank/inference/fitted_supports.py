@@ -26,9 +26,6 @@ _MEAN_RESIDUAL = 1e-3
 # low rank is not used. n = 200, p = 80, k = 8, even seeds: with 3 intervals of weak signals in
 # correlated noise cover 94.2 %, with 5 94.4 % (94.6 % without the low rank).
 _CLEAR_LAYER = 5.0
-# Level of the test that no layer is missed. It is high because a layer that is missed biases the
-# estimates, and without the low rank intervals are valid, too.
-_MISSED_LAYER_LEVEL = 0.1
 # Degrees of freedom per predictor from which all predictors are adjusted for: intervals are at
 # most √2 times as wide as with those of the fit, which cover 90 to 93 % where effects are missed.
 _ROWS_FOR_ALL = 2
@@ -70,8 +67,7 @@ class FittedSupports:
     @cached_property
     def model(self) -> TangentModel:
         """The model on the predictors that are adjusted for."""
-        auto = self.asked_rank == "auto" and not self.layers
-        doubtful = auto and (self.unclear_layer or self.missed_layer)
+        doubtful = self.asked_rank == "auto" and not self.layers and self.unclear_layer
         return self._tangent_model(self.adjusted, self.asked_rank is not None and not doubtful)
 
     @cached_property
@@ -79,12 +75,6 @@ class FittedSupports:
         """Whether the rank is low and the weakest layer hardly exceeds the noise."""
         low = 0 < self.rank < min(len(self.rows), len(self.response_names))
         return low and self._tangent_model(self.rows, True).weakest_layer < _CLEAR_LAYER
-
-    @cached_property
-    def missed_layer(self) -> bool:
-        """Whether all responses together, also those that the fit left out, need a larger rank."""
-        A, used = self.X[:, self.rows], self.basis.shape[1]
-        return sufficient_rank(A, self.Y, self.rank, used, _MISSED_LAYER_LEVEL) > self.rank
 
     def _tangent_model(self, adjusted: np.ndarray, projected: bool) -> TangentModel:
         return TangentModel(

@@ -445,13 +445,10 @@ def _remarks(found: FittedSupports) -> list[str]:
             f"rank {found.fitted_rank} of the fit is rejected (Bartlett's test), rank "
             f"{found.rank} is used"
         )
-    if found.asked_rank == "auto" and not found.model.projected:
-        why = "the weakest layer hardly exceeds the noise"
-        if not found.unclear_layer:
-            why = f"rank {found.rank} may be too small for all responses"
+    if found.unclear_layer and found.asked_rank == "auto" and not found.model.projected:
         lines.append(
-            f"{why}: least squares without the low rank is used; rank={found.rank} has narrower "
-            "intervals that may miss more often"
+            "the weakest layer hardly exceeds the noise: least squares without the low rank is "
+            f"used; rank={found.rank} has narrower intervals that may miss more often"
         )
     elif found.unclear_layer and found.asked_rank is not None:
         lines.append(

@@ -32,7 +32,7 @@ _CORRECTIONS = {
 # Measured with default arguments; docs/guide/how_sure_intervals.md.
 _SELECTED = (
     "The fit selected these pairs: intervals of level 0.95 for predictors that it selected by "
-    "chance, with true coefficients of zero, cover zero only 58 to 85 % of the time "
+    "chance, with true coefficients of zero, cover zero only 48 to 79 % of the time "
     '(24 to 58 % with adjust="supports").'
 )
 

@@ -188,9 +188,7 @@ class TangentModel:
         return float(np.sum(along * (right.T @ self.noise @ right)) + np.sum(across * within))
 
 
-def sufficient_rank(
-    A: np.ndarray, Y: np.ndarray, rank: int, used: int, level: float = SUFFICIENCY_LEVEL
-) -> int:
+def sufficient_rank(A: np.ndarray, Y: np.ndarray, rank: int, used: int) -> int:
     """The smallest rank from ``rank`` on that Bartlett's test does not reject.
 
     Shapes: ``A`` (n_samples, s).
@@ -205,6 +203,6 @@ def sufficient_rank(
         terms = -np.log1p(-(np.minimum(correlations, 1.0) ** 2))
     weight = len(A) - used - (s + t + 1) / 2
     for r in range(rank, largest):
-        if stats.chi2.sf(weight * terms[r:].sum(), (s - r) * (t - r)) > level:
+        if stats.chi2.sf(weight * terms[r:].sum(), (s - r) * (t - r)) > SUFFICIENCY_LEVEL:
             return r
     return largest
