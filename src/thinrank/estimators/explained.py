@@ -81,7 +81,7 @@ def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
     xp, weights = arrays.namespace(data.Y), data.weights
     free = arrays.zeros((data.Y.shape[0], 1), data.Y) + 1 if center else None
     start = data.Y * 0 if data.offset is None else data.offset
-    values, curvature = profiled(data.family, data.Y, weights, start, free, None)[2::2]
+    values, curvature = profiled(data.family, data.Y, weights, start, free)[2::2]
     number = data.Y.shape[0] if weights is None else xp.sum(data.Y * 0 + weights, axis=0)
     information = _to_float(xp.sum(curvature, axis=0) / number)
     unit = 1 / np.sqrt(np.maximum(information, np.finfo(np.float64).tiny ** 0.5))
@@ -206,7 +206,7 @@ def _left_by_kept(data: TrainingData, kept: Array, center: bool) -> np.ndarray:
         ones = arrays.zeros((basis.shape[0], 1), basis) + 1
         basis = arrays.namespace(basis).concat([ones, basis], axis=1)
     start = data.Y * 0 if data.offset is None else data.offset
-    values = _to_float(profiled(family, data.Y, data.weights, start, basis, None)[2])
+    values = _to_float(profiled(family, data.Y, data.weights, start, basis)[2])
     return 2 * values if data.family is None else values
 
 
@@ -286,7 +286,7 @@ def deviance_explained(
     total = 2 * float(xp.sum(family.value(Y, linear) * weight))
     ones = arrays.zeros((Y.shape[0], 1), Y) + 1
     base = Y * 0 if offset is None else offset
-    null = 2 * float(xp.sum(profiled(family, Y, weight, base, ones, None)[2]))
+    null = 2 * float(xp.sum(profiled(family, Y, weight, base, ones)[2]))
     if null <= 0:
         return 1.0 if total <= 0 else 0.0
     return 1.0 - total / null

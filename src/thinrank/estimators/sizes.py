@@ -43,7 +43,8 @@ _NOTHING_LEFT = (
     "The predictors that are always kept explain all others, or the responses: all other "
     "coefficients are zero."
 )
-# Number of looks at the data, each in units of the noise that the best model of the last leaves.
+# Number of looks at the data, each in units of the noise that the best model of the last leaves;
+# one for dispersions, which change less than noise levels do.
 _LOOKS = 2
 # Part of a progress bar for one of them.
 _LOOK = 0.2
@@ -230,7 +231,8 @@ def _in_units_of_noise(
         search.run()
         return search, problem
     before: Search | None = None
-    for i in range(_LOOKS):
+    looks = _LOOKS if problem.has_units else 1
+    for i in range(looks):
         coarse = search.first_look(exchange=i > 0)
         found = search.best
         if search.stopped:
@@ -242,7 +244,7 @@ def _in_units_of_noise(
         part = (i + 1) * _LOOK, (i + 2) * _LOOK
         search = Search(splits[:1], space, records=search.records, part=part, **options)
     last = found.sizes if found.sizes.rank else None
-    part = _LOOKS * _LOOK, 1.0
+    part = looks * _LOOK, 1.0
     search = Search(splits, space, records=search.records, part=part, **options)
     search.run(coarse, last)
     return _with_a_model(search, before), scaled

@@ -102,11 +102,7 @@ def _next_columns(loss: Any, form: Any, fit: Fit, most: int) -> Fit:
 
 
 def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
-    """The start of lower loss: a fit of the form, or the factors around which it was made.
-
-    A fit of a form with hardly any curvature, as around probabilities near 0 and 1, can be far too
-    large. If both starts are worse than zero, the better one is shrunk until it is not.
-    """
+    """The start of lower loss: a fit of the form, or the factors around which it was made."""
     proposal = Factors(
         arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
     )
@@ -114,15 +110,22 @@ def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
     if inner.fixed is not None:
         V = V * inner.fixed[:, None]
     old = Factors(arrays.take_rows(before.U, fit.rows), V)
-    start, value = proposal, inner.value(proposal)
-    if old.rank == proposal.rank and (before_value := inner.value(old)) < value:
-        start, value = old, before_value
+    if old.rank == proposal.rank and inner.value(old) < inner.value(proposal):
+        proposal = old
+    return shrunk(inner, proposal)
+
+
+def shrunk(loss: Any, factors: Factors) -> Factors:
+    """Factors that are halved until the loss is not above that of zero.
+
+    A fit of a form with hardly any curvature, as around probabilities near 0 and 1, can be far too
+    large, and the form around such a point says nothing about other points.
+    """
     for _ in range(_MAX_SHRINKAGES):
-        if value <= inner.magnitude:
+        if loss.value(factors) <= loss.magnitude:
             break
-        start = Factors(start.U, 0.5 * start.V)
-        value = inner.value(start)
-    return start
+        factors = Factors(factors.U, 0.5 * factors.V)
+    return factors
 
 
 def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
@@ -141,7 +144,7 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
         longest = size
         for _ in range(_MAX_HALVINGS):
             trial = model.moved(step, size)
-            lower = loss.value(trial, model.free + size * step.free)
+            lower = loss.value(trial)
             if lower <= value + _SUFFICIENT * size * slope:
                 found = trial
                 break
@@ -196,7 +199,7 @@ class _Model:
         ok = bool(xp.all(xp.abs(sign) > 1e-12 * float(xp.max(xp.abs(triangle)))))
         self._factors = factors
         self._scores = point.scores
-        self._free, self.free = loss.free, point.free
+        self._free = loss.free
         if ok:
             inverse = xp.linalg.inv(triangle)
             self._factors = Factors(factors.U @ inverse, factors.V @ triangle.T)

@@ -12,7 +12,7 @@ from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.losses.form_loss import FormLoss
 from thinrank.starts.convex import Lasso
-from thinrank.starts.elimination import Backward, LossElimination
+from thinrank.starts.elimination import Backward, eliminated_around, penalized_fit
 from thinrank.starts.screening import PartialScreening, Screening
 from thinrank.starts.spectral import Spectral
 
@@ -104,7 +104,8 @@ class Auto:
         """The start for the majorizer of the loss at zero."""
         form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
         if "gauss_newton" in loss.capabilities and self._quick(loss):
-            return LossElimination(loss.with_ridge(0.0)).start(rank, rows, loss.ridge)
+            form = loss.majorizer(penalized_fit(loss))
+            return eliminated_around(form, rows, rank)
         found = self(FormLoss(form), rank, rows, columns, seed)
         if form.column_scale is None:
             return found
