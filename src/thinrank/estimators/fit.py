@@ -29,6 +29,11 @@ from thinrank.estimators.responses import Responses
 from thinrank.estimators.sizes import Found, chosen_sizes
 from thinrank.solvers import as_solver
 
+_COUNTS = (
+    "The responses are counts with many zeros, whose variance grows with their mean: "
+    'SparseReducedRankGLM("negative_binomial") is the model for them.'
+)
+
 
 def fit_responses(
     estimator: Any,
@@ -47,7 +52,17 @@ def fit_responses(
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = problem_of(estimator, solver, design, responses, weight, kept, offset)
     result = fit_problem(estimator, problem, weight, solver)
+    if responses.is_least_squares and _are_counts(responses.Y):
+        result.messages.append(_COUNTS)
     return result, training_data(design, responses, weight, result, offset, units)
+
+
+def _are_counts(Y: Any) -> bool:
+    """Whether all responses are whole numbers from 0 to more than 10, a tenth of them 0."""
+    if not isinstance(Y, np.ndarray) or Y.size == 0 or not np.array_equal(Y[0], np.round(Y[0])):
+        return False
+    whole = bool(np.all(Y >= 0)) and np.array_equal(Y, np.round(Y))
+    return whole and bool(Y.max() > 10) and bool(np.mean(Y == 0) >= 0.1)
 
 
 def problem_of(

@@ -29,7 +29,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # Ridge where none is asked for, for families with probabilities or means: without it separated
 # classes and counts that are all zero in a part of the data have no finite optimum. It changes
 # coefficients that are determined by the data by about this relative amount.
-_LEAST_RIDGE = 1e-8
+_LEAST_RIDGE = 1e-6
 # Scales are about the same if their logarithms differ by less than this. Rule of thumb.
 _SAME_SCALE = 0.1
 # Typical relative changes of scales that are never worth another fit.

@@ -46,6 +46,11 @@ _NOTHING_LEFT = (
 # Number of looks at the data, each in units of the noise that the best model of the last leaves;
 # one for dispersions, which change less than noise levels do.
 _LOOKS = 2
+# Largest number of partitions of the rows for families without units, whose fits take long.
+_MOST_PARTITIONS = 2
+# Number of ridges that are too small for families with probabilities or means, those below 1e-3:
+# separated classes then have linear predictors of several hundred, and fits take ten times as long.
+_TOO_SMALL = 7
 # Part of a progress bar for one of them.
 _LOOK = 0.2
 
@@ -155,7 +160,7 @@ def _searched(
     curvatures = loss.row_scales() ** 2
     own = automatic_ridges(curvatures)
     if problem.needs_ridge:
-        own = own[1:]
+        own = own[_TOO_SMALL:]
     known = check_criterion(criterion)
     numbers = None if weight is None else arrays.to_numpy(weight)
     n = problem.columns.design.shape[0]
@@ -163,6 +168,8 @@ def _searched(
         [] if known is not None else make_partitions(estimator.cv, numbers, n, seed, groups)
     )
     partitions = [checked_splits(indices, n) for indices in partitions]
+    if not problem.has_units:
+        partitions = partitions[:_MOST_PARTITIONS]
     alone = problem.alone_in_class(numbers)
     if alone is not None:
         partitions = [_never_held_out(alone, indices) for indices in partitions]

@@ -13,7 +13,7 @@ from thinrank.losses.families.base import Family, observed_mean
 
 # Beyond this linear predictor, a mean of 2e17, the loss goes on as a parabola, so that nothing
 # overflows, nor do squares in single precision.
-_MOST_LINEAR = 40.0
+MOST_LINEAR = 40.0
 # Counts of mean 1 whose variance is twice as large would have intervals that are 1.4 times as wide.
 _OVERDISPERSED = 2.0
 # A count whose mean is smaller says little about the variance.
@@ -83,7 +83,7 @@ class Poisson(Counts):
 
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, μ − y and μ, from one exponential."""
-        inside = arrays.at_most(eta, _MOST_LINEAR)
+        inside = arrays.at_most(eta, MOST_LINEAR)
         beyond = eta - inside
         curvature = arrays.namespace(eta).exp(inside)
         mean = curvature + curvature * beyond
@@ -94,7 +94,7 @@ class Poisson(Counts):
     def overdispersion(self, y: Array, eta: Array, weight: Array, freedom: np.ndarray) -> float:
         """Pearson's estimate, of all responses."""
         counts, predictors, weights = (arrays.to_numpy(x).astype(float) for x in (y, eta, weight))
-        mean = np.exp(np.clip(predictors, -_MOST_LINEAR, _MOST_LINEAR))
+        mean = np.exp(np.clip(predictors, -MOST_LINEAR, MOST_LINEAR))
         squares = float(np.sum(weights * (counts - mean) ** 2 / np.maximum(mean, _LEAST_MEAN)))
         left = float(np.sum(freedom))
         # each of the squares has the variance 2 + 1/mean in Poisson counts
