@@ -104,8 +104,8 @@ def _step(
     added = longest * shorter
     step = _newton(basis, slope, curvature, added)
     for index in blocks:
-        own = (arrays.take_columns(x, index) for x in (slope, curvature))
-        found = _block_newton(basis, *own, float(added[index[0]]))
+        own, second = arrays.take_columns(slope, index), arrays.take_columns(curvature, index)
+        found = _block_newton(basis, own, second, float(added[index[0]]))
         step = arrays.put_rows(step.T, index, found.T).T
     # a response that is fitted perfectly has no curvature left
     return xp.where(xp.isfinite(step), step, arrays.zeros((1,), step))
