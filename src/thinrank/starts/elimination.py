@@ -205,7 +205,7 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
     if known is None:
         rows = eliminated(form, count, form.ridge or default_ridge(form))
     else:
-        rows = rows_of_stage(*known, count)
+        rows = rows_of_stage(known[0], known[1], count)
     found = on_rows(form, rows, rank)
     return Factors(found.U, found.V / form.column_scale[:, None])
 
