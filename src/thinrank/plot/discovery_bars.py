@@ -13,7 +13,7 @@ from thinrank.plot.labels import names_at, shown_of, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from thinrank.inference.discoveries import Discoveries
+    from thinrank.inference import Discoveries
 
 _ROW = 0.19  # height of a name in a new figure, in inches
 _AXIS_TITLES = {"−log10 weighted p": "−log₁₀ of the weighted p-value", "W": "knockoff statistic W"}
@@ -48,7 +48,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     '−log₁₀ of the weighted p-value'
     """
     # imported here, so that other plots do not load the package
-    from thinrank.inference.discoveries import Discoveries
+    from thinrank.inference import Discoveries
 
     if not isinstance(result, Discoveries):
         raise TypeError(
