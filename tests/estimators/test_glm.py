@@ -457,3 +457,41 @@ def test_scores_need_matching_data():
             est.score(X, wrong)
     with pytest.raises(ValueError, match="sample_weight"):
         est.score(X, Y, sample_weight=np.ones(5))
+
+
+def _overdispersed(rows=60, responses=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, 6))
+    mean = 5 * np.exp(0.5 * X[:, :1]) * rng.gamma(0.5, 2, (rows, responses))
+    return X, rng.poisson(mean).astype(float)
+
+
+def test_overdispersed_counts_are_told():
+    X, Y = _overdispersed()
+    with pytest.warns(SelectionWarning, match='overdispersed.*"negative_binomial"'):
+        est = tr.SparseReducedRankGLM("poisson", 1, 2, None, ridge=0.1).fit(X, Y)
+    assert any("overdispersed" in message for message in est.warnings_)
+    poisson = np.random.default_rng(1).poisson(np.exp(1 + 0.5 * X[:, :1]) * np.ones((1, 5)))
+    for family, counts in (("negative_binomial", Y), ("poisson", poisson)):
+        est = tr.SparseReducedRankGLM(family, 1, 2, None, ridge=0.1).fit(X, counts)
+        assert not any("overdispersed" in message for message in est.warnings_)
+    hint = tr.SparseReducedRankGLM("gaussian", 1, 2, None, ridge=0.1).fit(X, Y).warnings_
+    assert any("negative_binomial" in message for message in hint)
+
+
+@pytest.mark.parametrize("family", ["poisson", "negative_binomial", "bernoulli"])
+def test_extreme_counts_stay_finite(family):
+    """Rare and huge counts with predictors that separate them, as in tables of species."""
+    X, Y = _overdispersed(40, 8)
+    X[:, 0] = X[:, 0] > 1.5  # a rare category
+    Y[:, 0] = 0
+    Y[3, 0] = 1e6
+    Y[:, 1] = X[:, 0] * 1e4
+    Y[:, 2] = np.arange(40) == 0
+    Y = (Y > 0).astype(float) if family == "bernoulli" else Y
+    with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SelectionWarning)
+        est = tr.SparseReducedRankGLM(family, cv=3).fit(X, Y)
+    assert np.all(np.isfinite(est.coef_))
+    assert np.all(np.isfinite(est.intercept_))
+    assert np.all(np.isfinite(est.predict(10 * X)))

@@ -20,11 +20,12 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 import numpy as np
+from fuzz_families import FAMILIES
 from fuzz_files import FILES
 from fuzz_fits import FITS, REGRESSIONS
 from fuzz_trial import LIMIT, Outcome, run_case
 
-KINDS = {**FILES, **FITS}
+KINDS = {**FILES, **FITS, **FAMILIES}
 """What to try, by kind."""
 _MEMORY = 8 * 2**30  # bytes of address space of a worker, so that no case exhausts the machine
 

@@ -1,12 +1,14 @@
 """Choosing sizes: honest scores on held-out rows, and a search that misses nothing that matters."""
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold
 
 import thinrank as tr
+from thinrank.solvers.pursuit import Pursuit
 
 N, P, K = 48, 14, 8
 SPLITS = list(KFold(4, shuffle=True, random_state=0).split(np.zeros(N)))
@@ -452,3 +454,24 @@ def test_whether_rows_are_exchanged_is_chosen_and_fits_the_same_model():
 def test_bad_exchange():
     with pytest.raises(ValueError, match="exchange must be True, False or \"auto\", got 'no'"):
         tr.SparseReducedRankRegressor(exchange="no").fit(*data()[:2])
+
+
+@dataclass(frozen=True)
+class FailingPursuit(Pursuit):
+    """Pursuit that fails with more than three rows."""
+
+    def init(self, loss, start):
+        if self.rows > 3:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return super().init(loss, start)
+
+
+def test_a_model_whose_fit_fails_is_not_chosen():
+    X, Y, _ = data()
+    est = tr.SparseReducedRankRegressor(1, "auto", None, ridge=0.1, solver=FailingPursuit())
+    est.fit(X, Y)
+    scores = {record.sizes.rows: record.objective for record in est.search_}
+    assert 0 < len(est.row_support_) <= 3
+    assert {rows for rows, score in scores.items() if score == np.inf} == {
+        rows for rows in scores if rows > 3
+    }

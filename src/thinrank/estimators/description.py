@@ -283,7 +283,7 @@ def _without_predictors(
     if basis is not None:
         free = basis if free is None else arrays.namespace(Y).concat([free, basis], axis=1)
     start = Y * 0 if data.offset is None else data.offset
-    known = profiled(family or Gaussian(), Y, data.weights, start, free, None)
+    known = profiled(family or Gaussian(), Y, data.weights, start, free)
     return (2 if family is None else 1) * known[2], known[4]
 
 

@@ -26,7 +26,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # Ridge where none is asked for, for families with probabilities or means: without it separated
 # classes and counts that are all zero in a part of the data have no finite optimum. It changes
 # coefficients that are determined by the data by about this relative amount.
-_LEAST_RIDGE = 1e-8
+_LEAST_RIDGE = 1e-6
 # A linear predictor of an observed entry beyond this, a probability below 1e-9 or a mean below
 # 1e-9, means that the fit would have gone on to infinity.
 _SEPARATED = 20.0
@@ -114,6 +114,11 @@ class FamilyProblem(Problem):
         return size > 1e3 * arrays.eps(self.loss.prototype) * self.loss.observations**0.5
 
     @property
+    def has_units(self) -> bool:
+        """Whether a response has units, and hence a noise level."""
+        return bool(np.any(self.loss.family.units_of(self.loss.shape[1])))
+
+    @property
     def needs_ridge(self) -> bool:
         """Whether there are probabilities or counts, which may have no optimum."""
         return not np.all(self.loss.family.units_of(self.loss.shape[1]))
@@ -188,24 +193,35 @@ class FamilyProblem(Problem):
         return combined([family, self.family.take(rest)], [index, rest])
 
     def doubts(self, factors: Factors) -> list[str]:
-        """That fitted probabilities or means are 0 or 1 up to rounding, for a warning."""
-        if factors.rank == 0 or not self.needs_ridge:
+        """That counts are overdispersed, or fitted probabilities or means 0 or 1 up to rounding."""
+        if not self.needs_ridge:
             return []
-        loss = self.loss
+        loss, messages = self.loss, list[str]()
+        point = loss.at(factors) if factors.rank else loss.null
+        left = freedom_left(factors, _entries(loss), self.kept)
+        times = loss.family.overdispersion(loss.Y, point.linear, _relative_weights(loss), left)
+        if times > 1:
+            messages.append(
+                f"The counts are overdispersed: their variance is about {times:.3g} times that of "
+                'the Poisson family. Use family="negative_binomial", for which sizes and held-out '
+                "deviances do not depend on a few large counts."
+            )
+        if factors.rank == 0:
+            return messages
         xp = arrays.namespace(loss.prototype)
         # of the predictors in use, without intercept and offset
-        linear = loss.at(factors).scores @ (factors.V * loss.unit[:, None]).T
+        linear = point.scores @ (factors.V * loss.unit[:, None]).T
         plain = (~loss.family.units_of(loss.shape[1])).astype(float)
         weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
         beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
         extreme = int(xp.count_nonzero(beyond * weight))
-        if not extreme:
-            return []
-        return [
-            f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
-            "probability or mean that is 0 up to rounding), so that without a ridge their "
-            "coefficients have no finite optimum. Use a larger ridge if their size matters."
-        ]
+        if extreme:
+            messages.append(
+                f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
+                "probability or mean that is 0 up to rounding), so that without a ridge their "
+                "coefficients have no finite optimum. Use a larger ridge if their size matters."
+            )
+        return messages
 
     # ------------------------------------------------------------------ noise levels
 

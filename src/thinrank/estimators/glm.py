@@ -324,7 +324,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         ones = arrays.zeros((Y.shape[0], 1), Y) + 1
         base = check_offset(offset, linear.shape, self.factors_.U)
         base = Y * 0 if base is None else base
-        null = 2 * float(xp.sum(profiled(self.family_, Y, weight, base, ones, None)[2]))
+        null = 2 * float(xp.sum(profiled(self.family_, Y, weight, base, ones)[2]))
         if null <= 0:
             return 1.0 if total <= 0 else 0.0
         return 1.0 - total / null

@@ -198,6 +198,11 @@ class Problem:
         return self.loss.constant > 0
 
     @property
+    def has_units(self) -> bool:
+        """Whether a response has units, and hence a noise level."""
+        return True
+
+    @property
     def needs_ridge(self) -> bool:
         """Whether there may be no optimum without ridge, as for probabilities and counts."""
         return False

@@ -168,41 +168,44 @@ class GeneralizedLinear:
     @cached_property
     def null(self) -> Point:
         """The loss at Θ = 0."""
-        return self._computed(Factors.zero(self.shape, self.prototype, rank=1), None)
+        return self._computed(Factors.zero(self.shape, self.prototype, rank=1))
+
+    @property
+    def responses(self) -> Array:
+        """Y, with half an event where a response has none, if there are free predictors."""
+        if "responses" not in self._share:
+            offset = self.Y * 0 if self.offset is None else self.offset
+            y = self.Y
+            if self.free is not None:
+                y = self.family.with_events(y, self._weight, offset)
+            self._share["responses"] = y
+        return self._share["responses"]
 
     @cached_property
     def fitted_at_zero(self) -> bool:
         """Whether free predictors alone fit perfectly, as they can if classes are separable."""
         return is_perfect(self.family, self._total(self.null), self.shape[1])  # per sample
 
-    @cached_property
-    def _first_free(self) -> Array | None:
-        """Free coefficients that the search for those of other points begins with.
-
-        They are those of Θ = 0, not those of the last point, so that the loss at a point does not
-        depend on the points before, not even in the last bit.
-        """
-        return None if self.free is None else self.null.free
-
-    def at(self, factors: Factors, guess: Array | None = None) -> Point:
-        """The loss at Θ, computed once for the last few points; ``guess`` as in :meth:`value`."""
+    def at(self, factors: Factors) -> Point:
+        """The loss at Θ, computed once for the last few points."""
         points = self._share.setdefault("points", [])
         for point in points:
             if point.factors is factors:
                 return point
-        point = self._computed(factors, self._first_free if guess is None else guess)
+        point = self._computed(factors)
         self._share["points"] = [point, *points[: _MAX_POINTS - 1]]
         return point
 
-    def _computed(self, factors: Factors, start: Array | None) -> Point:
+    def _computed(self, factors: Factors) -> Point:
         scores = self._scores(factors)
         linear = scores @ (factors.V * self.unit[:, None]).T
         if self.offset is not None:
             linear = linear + self.offset
+        y = self.responses
         if "prepared" not in self._share:
-            self._share["prepared"] = self.family.prepared(self.Y)
+            self._share["prepared"] = self.family.prepared(y)
         free, linear, values, derivative, curvature = profiled(
-            self.family, self.Y, self._weight, linear, self.free, start, self._share["prepared"]
+            self.family, y, self._weight, linear, self.free, self._share["prepared"]
         )
         return Point(factors, free, scores, linear, values / self.samples, derivative, curvature)
 
@@ -237,9 +240,9 @@ class GeneralizedLinear:
             gradient_v = gradient_v + self.ridge * (V @ UU)
         return value, gradient_u, gradient_v
 
-    def value(self, factors: Factors, free: Array | None = None) -> float:
-        """f(UVᵀ); ``free`` is a guess of the free coefficients."""
-        value = self._total(self.at(factors, None if self.free is None else free))
+    def value(self, factors: Factors) -> float:
+        """f(UVᵀ)."""
+        value = self._total(self.at(factors))
         if self.ridge:
             U, V = factors.U, factors.V
             value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)
@@ -345,8 +348,6 @@ class GeneralizedLinear:
             other.offset = arrays.take_columns(self.offset, columns)
         if self._weight is not None and self._weight.shape[1] > 1:
             other._weight = arrays.take_columns(self._weight, columns)
-        if self._first_free is not None:
-            other._first_free = arrays.take_columns(self._first_free, columns)
         other._share = {}
         xp = arrays.namespace(self.prototype)
         total = self.null.values
@@ -380,7 +381,7 @@ class GeneralizedLinear:
         """The derivatives of the entries after a change of the linear predictors, minus before."""
         if self.family.separable:
             return point.curvature * change
-        product = self.family.hessian_product(self.Y, point.linear, change)
+        product = self.family.hessian_product(self.responses, point.linear, change)
         return product if self._weight is None else product * self._weight
 
     def column_steps(self, factors: Factors) -> tuple[Array, Array] | None:

@@ -213,7 +213,8 @@ class Deviance(HeldOutScore):
             return self._null_errors.responses
         inside = training.Y * 0 if training.offset is None else training.offset
         free = training.free[:, :ones]
-        own = profiled(training.family, training.Y, training.weights(), inside, free, None)[0]
+        y, weights = training.responses, training.weights()
+        own = profiled(training.family, y, weights, inside, free)[0]
         linear = self.free[:, :ones] @ own
         return self._errors(linear if self.offset is None else linear + self.offset).responses
 

@@ -54,11 +54,12 @@ from thinrank.solvers.pursuit import Pursuit
 from thinrank.solvers.row_fit import Fit, as_fit
 from thinrank.starts import Auto, Backward
 from thinrank.starts.elimination import (
-    LossElimination,
     default_ridge,
     eliminate,
+    eliminated_around,
     first_rows,
     on_rows,
+    penalized_fit,
     rows_of_stage,
 )
 
@@ -99,9 +100,9 @@ class Split:
         """The ridge fit that an approximation of the loss is around; None for least squares."""
         if self._exact:
             return None
-        rows = first_rows(self.training.majorizer(self.training.null.factors))
-        factors = self._elimination.fitted(rows.shape[0])
-        return as_fit(self.training.majorizer(factors), rows, self.training.targets, factors)
+        factors = penalized_fit(self.training)
+        form = self.training.majorizer(factors)
+        return as_fit(form, first_rows(form), self.training.targets, factors)
 
     @cached_property
     def form(self) -> QuadraticForm:
@@ -135,21 +136,25 @@ class Split:
         return found.state if self._exact else self._completed(loss, found.state)
 
     def scored(self, sizes: Sizes, solver: Pursuit) -> tuple[Fit | None, float, Errors | None]:
-        """The fit of a model, its score, and its errors."""
-        fit = self.fit(sizes, solver) if sizes.rank > 0 else None
-        return fit, *self.score.of(fit, sizes)
+        """The fit of a model, its score, and its errors; an infinite score if the fit failed."""
+        try:
+            fit = self.fit(sizes, solver) if sizes.rank > 0 else None
+            score, errors = self.score.of(fit, sizes)
+        except np.linalg.LinAlgError:
+            fit, score, errors = None, np.inf, self.score.of(None, sizes)[1]
+        return fit, score if np.isfinite(score) else np.inf, errors
 
     def _start(
         self, sizes: Sizes, loss: Any, rank: int, rows: int, columns: int, seed: int
     ) -> Factors:
         """The start; elimination for losses that are not quadratic is done once for all sizes."""
         start = self._given_start if sizes.exchange else Backward()
-        if not self._exact:
-            if isinstance(start, (Auto, Backward)):
-                return self._elimination.start(rank, rows, loss.ridge)
-        elif isinstance(start, Auto):
+        if not self._exact and isinstance(start, (Auto, Backward)):
+            form: Any = self.form.with_ridge(sizes.ridge)
+            return eliminated_around(form, rows, rank, self._stage_near(sizes))
+        if isinstance(start, Auto):
             start = start.suited(loss, rows)
-        if self._exact and isinstance(start, Backward):
+        if isinstance(start, Backward):
             known = self._stage_near(sizes)
             if known is not None:
                 return on_rows(loss.quadratic(), rows_of_stage(*known, rows), rank)
@@ -163,10 +168,6 @@ class Split:
         stages = self.stages.get(ridge, {})
         larger = [size for size in stages if size >= sizes.rows]
         return stages[min(larger)] if larger else None
-
-    @cached_property
-    def _elimination(self) -> LossElimination:
-        return LossElimination(self.training)
 
     def _quick(self, solver: Pursuit) -> Pursuit:
         """The solver with the tolerance of a search, and neighbours if many entries are missing."""

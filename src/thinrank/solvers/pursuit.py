@@ -32,7 +32,7 @@ from thinrank.solvers.exchanges import (
     next_rows,
     promising,
 )
-from thinrank.solvers.gauss_newton import refitted, size_of
+from thinrank.solvers.gauss_newton import refitted, shrunk, size_of
 from thinrank.solvers.row_fit import Fit, fit_rows
 
 _WITHIN_MARGIN = "no exchange improves the fit by more than the margin"
@@ -90,6 +90,8 @@ class Pursuit(Sized):
         """The best fit on the supports of the start; after a run on a form if not quadratic."""
         if "quadratic" in loss.capabilities:
             return self._first(loss.quadratic(), start)
+        if "gauss_newton" in loss.capabilities:
+            start = shrunk(loss, start)
         return self._pursued(loss, start)
 
     def step(self, loss: Any, state: Fit) -> Fit:
@@ -98,10 +100,11 @@ class Pursuit(Sized):
             return self._improved(loss.quadratic(), state)
         if state.U.shape[1] == 0:
             return replace(state, change=0.0, final=True)
-        trial = self._pursued(loss, state.factors)
-        decrease = state.objective - trial.objective
-        if decrease > self.tol * size_of(loss, state.objective):
-            return replace(trial, change=decrease / state.objective)
+        if self.exchanges:
+            trial = self._pursued(loss, state.factors)
+            decrease = state.objective - trial.objective
+            if decrease > self.tol * size_of(loss, state.objective):
+                return replace(trial, change=decrease / state.objective)
         # the relative error of the coefficients is about the root of a relative decrease
         fit = refitted(loss, state, self.columns, 100 * self.tol**2)
         fit = fit if fit.objective < state.objective else state

@@ -197,107 +197,62 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
     return Factors(arrays.scatter_rows(root.T @ (whitened @ V), rows, form.shape[0]), V)
 
 
-class LossElimination:
-    """Sets of rows of every size, from ridge fits of the loss itself.
+def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Factors:
+    """The best fit of an approximation of a loss on the rows that elimination leaves.
 
-    A fit on all rows has one row of coefficients per predictor. The rows of largest norm are kept
-    and fitted again, until few are left. Each fit minimises quadratic approximations of the loss,
-    around zero first and then around the last minimum. So missing entries are filled in with the
-    fit, and curvatures are those at the fit.
+    ``known``: rows and costs of a stage of elimination with at least ``count`` rows, or None.
     """
+    if known is None:
+        rows = eliminated(form, count, form.ridge or default_ridge(form))
+    else:
+        rows = rows_of_stage(known[0], known[1], count)
+    found = on_rows(form, rows, rank)
+    return Factors(found.U, found.V / form.column_scale[:, None])
 
-    def __init__(self, loss: Any) -> None:
-        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
-        self.ridge = default_ridge(form)
-        self._diagonal, self._samples = form.diagonal(), form.samples
-        self._column_scale = form.column_scale
-        self._left = first_rows(form)
-        # rows of each fit with more rows than are left, their squared norms, and the fit on them
-        self._stages: list[tuple[Array, Array, Factors]] = []
-        self._fits: dict[int, Factors] = {}
-        self._bare, self._loss = loss, loss.with_ridge(self.ridge)
 
-    def rows(self, count: int) -> Array:
-        """The ``count`` rows of largest norm in the smallest fit with more rows, sorted.
+def penalized_fit(loss: Any) -> Factors:
+    """A ridge fit of a loss that is not quadratic, with no limit on the rank.
 
-        All rows if there are at most ``count``.
-        """
-        while self._left.shape[0] > count:
-            self._fit_once_more()
-        larger = self._larger(count)
-        if larger is None:
-            return self._stages[0][0] if self._stages else self._left
-        rows, squares, _ = larger
-        return arrays.take_rows(rows, top_positions(squares, count))
-
-    def fitted(self, count: int) -> Factors:
-        """The ridge fit on ``rows(count)``, with no limit on the rank."""
-        rows = self.rows(count)
-        if count not in self._fits:
-            self._fits[count] = self._fit(rows)
-        return self._fits[count]
-
-    def start(self, rank: int, rows: int, ridge: float) -> Factors:
-        """The best fit of rank ``rank`` on ``rows(rows)``, by the approximation around a fit."""
-        form = self._bare.majorizer(self.fitted(rows)).with_ridge(ridge)
-        found = on_rows(form, self.rows(rows), rank)
-        return Factors(found.U, found.V / form.column_scale[:, None])
-
-    def _larger(self, count: int) -> tuple[Array, Array, Factors] | None:
-        """The smallest stage with more rows, whatever stages there are with fewer."""
-        return next((each for each in self._stages[::-1] if each[0].shape[0] > count), None)
-
-    def _fit_once_more(self) -> None:
-        rows = self._left
-        fit = self._fit(rows)
-        few = Factors(arrays.take_rows(fit.U, rows), fit.V)
-        scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
-        squares = arrays.row_norms_squared(few.theta * self._column_scale) * scale
-        self._stages.append((rows, squares, few))
-        # fewer are kept at the beginning, where fits take longest
-        part = 0.5 if rows.shape[0] > 2 * self._samples else 0.7
-        self._left = arrays.take_rows(rows, top_positions(squares, int(part * rows.shape[0])))
-
-    def _fit(self, rows: Array) -> Factors:
-        """Minimise the loss with its ridge over Θ that vanish outside ``rows``."""
-        point = Factors.zero(self._loss.shape, self._loss.prototype, rank=1)
-        if (larger := self._larger(rows.shape[0])) is not None:
-            U = arrays.scatter_rows(larger[2].U, larger[0], self._loss.shape[0])
-            inside = arrays.scatter_rows(arrays.take_rows(U, rows), rows, self._loss.shape[0])
-            point = Factors(inside, larger[2].V)
-        if self._loss.nearly_quadratic:
-            return self._minimum_of(self._loss.majorizer(point, rows), rows)
-        value, before, count = self._loss.value(point), point, 0
-        for _ in range(10):
-            around = point if count == 0 else _extrapolated(before, point, count / (count + 3))
-            trial, lower = self._minimum(around, rows, value)
-            if not lower < value:
-                if count == 0:
-                    break
-                count = 0  # once more without extrapolation
-                continue
-            decrease, value, before, point, count = value - lower, lower, point, trial, count + 1
-            if decrease <= 1e-2 * max(value, 0.0):  # the fits only serve to compare rows
+    It minimises quadratic approximations of the loss, around zero first and then around the last
+    minimum. So missing entries are filled in with the fit, and curvatures are those at the fit.
+    """
+    point = Factors.zero(loss.shape, loss.prototype, rank=1)
+    form = loss.majorizer(point)
+    rows, loss = first_rows(form), loss.with_ridge(default_ridge(form))
+    if loss.nearly_quadratic:
+        return _minimum_of(loss, loss.majorizer(point), rows)
+    value, before, count = loss.value(point), point, 0
+    for _ in range(10):
+        around = point if count == 0 else _extrapolated(before, point, count / (count + 3))
+        trial, lower = _minimum(loss, around, rows, value)
+        if not lower < value:
+            if count == 0:
                 break
-        return point
+            count = 0  # once more without extrapolation
+            continue
+        decrease, value, before, point, count = value - lower, lower, point, trial, count + 1
+        if decrease <= 1e-2 * max(value, 0.0):  # the fit only serves to compare rows
+            break
+    return point
 
-    def _minimum(self, around: Factors, rows: Array, value: float) -> tuple[Factors, float]:
-        """The minimum of the approximation around a point, damped if the loss is not lower."""
-        damping = 1.0
-        for _ in range(5):
-            form = self._loss.majorizer(around, rows, damping)
-            trial = self._minimum_of(form, rows)
-            lower = self._loss.value(trial)
-            if lower < value:
-                break
-            damping *= 4.0
-        return trial, lower
 
-    def _minimum_of(self, form: Any, rows: Array) -> Factors:
-        """The minimum of an approximation, in the units of the loss."""
-        phi = linalg.solve_definite(form.gram(rows), form.cross_rows(rows))
-        V = arrays.identity(self._loss.shape[1], like=phi) / form.column_scale[:, None]
-        return Factors(arrays.scatter_rows(phi, rows, self._loss.shape[0]), V)
+def _minimum(loss: Any, around: Factors, rows: Array, value: float) -> tuple[Factors, float]:
+    """The minimum of the approximation around a point, damped if the loss is not lower."""
+    damping = 1.0
+    for _ in range(5):
+        trial = _minimum_of(loss, loss.majorizer(around, rows, damping), rows)
+        lower = loss.value(trial)
+        if lower < value:
+            break
+        damping *= 4.0
+    return trial, lower
+
+
+def _minimum_of(loss: Any, form: Any, rows: Array) -> Factors:
+    """The minimum of an approximation, in the units of the loss."""
+    phi = linalg.solve_definite(form.gram(rows), form.cross_rows(rows))
+    V = arrays.identity(loss.shape[1], like=phi) / form.column_scale[:, None]
+    return Factors(arrays.scatter_rows(phi, rows, loss.shape[0]), V)
 
 
 def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
@@ -378,7 +333,7 @@ class Auto:
         """The start for the majorizer of the loss at zero."""
         form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
         if "gauss_newton" in loss.capabilities and self._quick(loss):
-            return LossElimination(loss.with_ridge(0.0)).start(rank, rows, loss.ridge)
+            return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
         found = self(FormLoss(form), rank, rows, columns, seed)
         if form.column_scale is None:
             return found

@@ -156,10 +156,18 @@ def test_small_losses_keep_their_digits(family):
     np.testing.assert_allclose(family.value(y, eta), [expected], rtol=1e-8, atol=1e-33)
 
 
-def test_poisson_overflow_is_infinite_and_silent():
-    y, eta = np.array([[2.0, 0.0]]), np.array([[800.0, 800.0]])
-    for output in Poisson().value_and_derivatives(y, eta):
-        assert np.isposinf(output).all()
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_poisson_beyond_any_mean_is_finite_and_convex(dtype):
+    y, eta = np.array([[2.0], [0.0]], dtype), np.array([[39.0, 40.0, 41.0, 100.0, 800.0]], dtype)
+    value, derivative, curvature = Poisson().value_and_derivatives(y, eta)
+    for output in (value, derivative, curvature):
+        assert np.all(np.isfinite(output))
+        assert np.all(np.diff(output) >= 0)
+    np.testing.assert_allclose(value[:, 1], np.exp(40.0), rtol=1e-5)
+    steps = np.diff(eta[:, 1:])  # of a parabola: the mean slope times the step
+    mean = 0.5 * (derivative[:, 1:-1] + derivative[:, 2:])
+    np.testing.assert_allclose(np.diff(value[:, 1:]), mean * steps, rtol=1e-5)
+    assert np.all(np.isfinite(Poisson().mean(np.array([[1e3, 1e30]], dtype))))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

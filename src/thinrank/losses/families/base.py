@@ -162,6 +162,19 @@ class Family(ABC):
         half an event in n + 1 observations.
         """
 
+    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
+        """Intercepts to start from beside other linear predictors, of shape (q,)."""
+        full = None if weight is None else weight + 0 * y
+        return self.null_link(y, full) - arrays.namespace(y).mean(linear, axis=0)
+
+    def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
+        """The responses, those on the border of the valid range as at the start of intercepts.
+
+        A response without events, or with nothing else, has no finite intercept. With half an event
+        in n + 1 observations, spread as ``linear`` says, it has, and nothing else to be explained.
+        """
+        return y
+
     # ----------------------------------------------------------------- checks and parameters
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
@@ -199,6 +212,10 @@ class Family(ABC):
         degrees of freedom of the columns.
         """
         return self
+
+    def overdispersion(self, y: Array, eta: Array, weight: Array, freedom: np.ndarray) -> float:
+        """The variance of the responses over that of the family, 1 if it is not clearly larger."""
+        return 1.0
 
     def scale_of(self, count: int) -> np.ndarray:
         """Scale of each of ``count`` columns; 1 for families without a scale."""

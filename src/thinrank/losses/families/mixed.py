@@ -108,6 +108,17 @@ class Mixed(Family):
         ]
         return self._joined([row[None, :] for row in rows])[0, :]
 
+    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
+        """Intercepts of all columns beside other linear predictors, of shape (q,)."""
+        full = None if weight is None else weight + 0 * y
+        rows = self._each(lambda family, *parts: family.intercept(*parts)[None, :], y, full, linear)
+        return rows[0, :]
+
+    def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
+        """The responses, those on the border of the valid range as in each family."""
+        full = None if weight is None else weight + 0 * y
+        return self._each(lambda family, *parts: family.with_events(*parts), y, full, linear)
+
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
         """Raise a ValueError if an observed entry is not valid for the family of its column."""
         for family, index in zip(self.families, self.columns, strict=True):
@@ -174,6 +185,15 @@ class Mixed(Family):
         ]
         return Mixed(fitted, self.columns)
 
+    def overdispersion(self, y: Array, eta: Array, weight: Array, freedom: np.ndarray) -> float:
+        """That of the family where it is largest."""
+        return max(
+            family.overdispersion(
+                _part(y, index), _part(eta, index), _part(weight, index), freedom[index]
+            )
+            for family, index in zip(self.families, self.columns, strict=True)
+        )
+
     def scale_of(self, count: int) -> np.ndarray:
         """Scale of each column; 1 in columns without a scale."""
         out = np.ones(count)
@@ -188,7 +208,7 @@ class Mixed(Family):
             out[index] = family.units_of(len(index))
         return out
 
-    def _each(self, function: Callable[..., Array], *given: Array) -> Array:
+    def _each(self, function: Callable[..., Array], *given: Array | None) -> Array:
         """Call the function with every family and its columns of the arrays; join the results."""
         return self._joined(
             [

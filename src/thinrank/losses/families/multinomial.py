@@ -86,6 +86,16 @@ class Multinomial(Family):
         mean = arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0))
         return self.link(mean[None, :])[0, :]
 
+    def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
+        """As in the base class, for categories that do not occur."""
+        xp = arrays.namespace(y)
+        empty = observed_mean(y, None if weight is None else weight + 0 * y)[0] == 0
+        if not bool(xp.any(empty)):
+            return y
+        shares = self.mean(linear + self.intercept(y, weight, linear))
+        shares = xp.where(empty, shares, xp.zeros_like(shares))
+        return y * (1.0 - arrays.row_sums(shares)) + arrays.row_sums(y) * shares
+
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
         """Raise a ValueError unless every observed row is valid and complete.
 

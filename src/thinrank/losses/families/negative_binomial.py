@@ -16,7 +16,7 @@ from thinrank.losses.families.base import (
     matched,
     taken,
 )
-from thinrank.losses.families.poisson import Counts
+from thinrank.losses.families.poisson import MOST_LINEAR, Counts
 
 # Limits of the estimates. At the lower end the variance of counts with mean 100 is 1 % above that
 # of Poisson counts; at the upper end nearly all counts with mean 1 are 0.
@@ -25,8 +25,6 @@ _HIGHEST = 1e3
 # Halvings of the interval of log(a), whose length is 16: the relative error of the estimate is
 # at most 16/2²⁰ = 1.5e-5, which is far below its standard error.
 _HALVINGS = 20
-# Larger linear predictors would overflow.
-_MAX_ETA = 700.0
 # Smaller dispersions, also 0, count as this one. For means up to 1e5 the variance differs from
 # that of Poisson counts by a factor of at most 1 + 1e-5.
 _LEAST = 1e-10
@@ -38,7 +36,7 @@ def fitted_dispersion(y: np.ndarray, eta: np.ndarray, weight: np.ndarray) -> np.
     Shapes: ``y``, ``eta`` (n, q), result (q,).
     """
     y, eta = np.where(weight > 0, y, 0.0), np.where(weight > 0, eta, 0.0)
-    mean = np.exp(np.minimum(eta, _MAX_ETA))
+    mean = np.exp(np.minimum(eta, MOST_LINEAR))
     low = np.full(y.shape[1], np.log(_LOWEST))
     high = np.full(y.shape[1], np.log(_HIGHEST))
     flat = _slope(low, y, mean, weight) <= 0
