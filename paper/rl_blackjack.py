@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from paper.claims import Claim
+from paper.statistics import Spread, group, paired_difference, seconds, spread
 from paper.studies import Job, Study, StudyRecord
+from paper.style import label_ends, panels
 from thinrank.baselines import SeparateRidges
 from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
 from thinrank.estimators import SparseReducedRankRegressorCV
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, paired_difference, seconds, spread
-from thinrank.report.style import label_ends, panels
+from thinrank.report.document import Page, Picture, Section, Table, Text
 from thinrank.rl import MultiTaskFQI
 from thinrank.rl.blackjack import (
     Blackjack,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from paper.claims import Claim, Finding
+from paper.statistics import Spread, group, seconds, spread
 from paper.studies import StudyRecord
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, seconds, spread
-from thinrank.report.style import label_ends, panels, value_scale
+from paper.style import label_ends, panels, value_scale
+from thinrank.report.document import Page, Picture, Section, Table, Text
 from thinrank.rl import q_error_bound
 
 BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")

@@ -170,52 +170,38 @@ def _factor(found: Findings, j: int) -> str:
     selected = [found.predictor_names[i] for i in found.selected]
     up, down = _signed(found.predictor_loadings[:, j], selected)
     rises, falls = _signed(found.response_loadings[:, j], found.response_names)
-    parts = []
-    if rises:
-        parts.append(f"{listed(rises)} {_change(found, rises, up=True)}")
-    if falls:
-        parts.append(f"{listed(falls)} {_change(found, falls, up=False)}")
+    if len(falls) > len(rises):
+        rises, falls, up, down = falls, rises, down, up
+    opposite = f"; the opposite holds for {listed(falls)}" if falls else ""
     return (
         f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}: "
-        f"{_conditions(up, down)}, {' and '.join(parts)}."
+        f"{_relation(found, rises, up, down)}{opposite}."
     )
-
-
-def _conditions(up: list[str], down: list[str]) -> str:
-    """Which values of the predictors increase a factor."""
-    parts = []
-    if up:
-        parts.append(f"higher {listed(up)}")
-    if down:
-        parts.append(f"lower {listed(down)}")
-    return f"with {' and '.join(parts)}"
 
 
 def _direction(found: Findings) -> str:
     """The strongest predictors of a single response."""
     selected = [found.predictor_names[i] for i in found.selected]
     up, down = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
-    parts = []
-    verbs = ("increases", "decreases")
+    return f"{_relation(found, found.response_names, up, down)}."
+
+
+def _relation(found: Findings, names: Sequence[str], up: list[str], down: list[str]) -> str:
+    """What responses, or probabilities of classes, do as predictors increase."""
+    one = len(names) == 1
+    more, less = f"increase{'s' * one}", f"decrease{'s' * one}"
     if found.noun == "class":
-        verbs = ("is more likely", "is less likely")
-    if up:
-        parts.append(f"{verbs[0]} with {'higher ' * (found.noun == 'class')}{listed(up)}")
-    if down:
-        parts.append(f"{verbs[1]} with {'higher ' * (found.noun == 'class')}{listed(down)}")
-    return f"{found.response_names[0]} {' and '.join(parts)}."
+        verb = "is" if one else "are"
+        more, less = f"{verb} more likely", f"{verb} less likely"
+    higher = "higher " * (found.noun == "class")
+    changes = ((more, up), (less, down))
+    parts = [f"{change} with {higher}{listed(some)}" for change, some in changes if some]
+    return f"{listed(names)} {(', and ' if len(up) > 1 else ' and ').join(parts)}"
 
 
 def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str]]:
     named = strongest(loadings, names)
     return [n for n, size in named if size > 0], [n for n, size in named if size < 0]
-
-
-def _change(found: Findings, names: Sequence[str], *, up: bool) -> str:
-    """What responses or probabilities of classes do."""
-    if found.noun == "class":
-        return f"{'is' if len(names) == 1 else 'are'} {'more' if up else 'less'} likely"
-    return f"{'increase' if up else 'decrease'}{'s' * (len(names) == 1)}"
 
 
 def _quality(found: Findings) -> str:
@@ -376,8 +362,10 @@ default="coefficients"
               standard deviation of the predictor, divided by that of the response (not divided
               for counts and classes).
             - "predictors": the predictors in use, with columns predictor, strength (the root of
-              the sum of squares of the standardised coefficients), responses (their number) and
-              always_kept.
+              the sum of squares of the standardized coefficients), importance (as the VIP of
+              partial least squares: the contribution to the factors, weighted by what these
+              explain; the mean of its squares over all predictors is 1), responses (their number)
+              and always_kept.
             - "responses": all responses, with columns response, r2, held_out_r2 (nan if there is
               none) and predictors (their number).
             - "factors": one row per factor, with columns factor, share, predictors and responses,
@@ -454,7 +442,7 @@ default="coefficients"
             return None
         rows = [
             (name + " (always kept)" * kept, number(strength), str(count))
-            for name, strength, count, kept in self._rows("predictors")
+            for name, strength, _, count, kept in self._rows("predictors")
         ]
         return _Table("Predictors in use", "predictor strength responses", rows, (1, 2), used)
 
