@@ -263,7 +263,7 @@ def test_a_missing_library_is_said(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     result = run("report", "m")
     assert result.code == 1
-    assert "pip install 'thinrank[" in result.error
+    assert "pip install '.[" in result.error
 
 
 @pytest.mark.slow
