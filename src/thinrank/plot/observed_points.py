@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.estimators.explained import observed_r2
+from thinrank.estimators.description import observed_r2
 from thinrank.estimators.input_types import column_names
 from thinrank.estimators.responses import responses_of
 from thinrank.losses.families import Bernoulli, Mixed, Multinomial

@@ -15,7 +15,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.files import write_text
-from thinrank.estimators.sizes import score_name
+from thinrank.estimators.findings import score_name
 from thinrank.plot.canvas import fitted_model
 from thinrank.plot.search_curves import chosen_record
 from thinrank.report import model_pictures as pictures

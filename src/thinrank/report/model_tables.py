@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.estimators.findings import Findings
-from thinrank.estimators.sizes import score_name
+from thinrank.estimators.findings import Findings, score_name
 from thinrank.estimators.summary import Summary, percent
 from thinrank.plot.canvas import fitted_model, selected, shorten, strongest
 from thinrank.plot.search_curves import chosen_record
