@@ -177,7 +177,7 @@ def correlation_circle(
     places, names = [], []
     for (kind, data, index, known), color, marker in zip(kinds, CATEGORIES, MARKERS, strict=False):
         found = _correlations(data, len(known), index, scores)
-        ax.scatter(*found.T, s=16, color=color, marker=marker, label=kind)
+        ax.scatter(found[:, 0], found[:, 1], s=16, color=color, marker=marker, label=kind)
         places.append(found)
         names += names_at(known, index, width=20)
     every = np.concatenate(places)

@@ -119,7 +119,7 @@ def score_table(rows: dict[str, Scores]) -> Table:
     cells: list[tuple[Cell, ...]] = []
     for name, scores in rows.items():
         counts = (scores.n_labelled, scores.n_estimated, scores.n_matched)
-        parts = [scores.recall, scores.precision, scores.combined]
+        parts: list[float | None] = [scores.recall, scores.precision, scores.combined]
         parts += [scores.inclusion, scores.exclusion, *([scores.pixel_auc] if with_auc else [])]
         texts = ["" if part is None or np.isnan(part) else f"{part:.2f}" for part in parts]
         cells.append((name, *map(str, counts), *texts))
