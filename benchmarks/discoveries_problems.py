@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import f
 from sklearn.linear_model import MultiTaskLassoCV, lasso_path
 
-from thinrank.inference.knockoff_copies import fixed_knockoffs
+from thinrank.inference.knockoffs import fixed_knockoffs
 
 SIZES = {"n": 400, "p": 150, "k": 20, "rank": 3, "rows": 15}
 SIGNALS = {"weak": 0.05, "medium": 0.08, "strong": 0.15, "very strong": 0.3, "none": 0.0}
@@ -31,6 +31,11 @@ CELLS: list[dict] = [
     {"factors": 25, "share": 0.9, "rows": 200, "signal": "very strong", "noise": "independent"},
     {"factors": 40, "share": 0.95, "rows": 200, "signal": "very strong", "noise": "independent"},
 ]
+# noise whose variance is exp(a·x₀), independent of the effects: x₀ has none
+CELLS += [
+    {"rho": rho, "signal": signal, "noise": f"variance exp({a}·x₀)", "exponent": a}
+    for rho, signal, a in ((0.0, "none", 1.0), (0.0, "medium", 1.0), (0.5, "medium", 1.4))
+]
 MAIN = 18  # cells with Gaussian noise, effects and shared structure
 
 
@@ -46,11 +51,13 @@ def problem(seed: int, cell: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X = _predictors(rng, cell)
     n = len(X)
     rank = cell.get("rank", SIZES["rank"])
-    true = np.sort(rng.choice(p, SIZES["rows"], replace=False))
+    first = 1 if "exponent" in cell else 0  # the predictor that the variance depends on has none
+    true = np.sort(first + rng.choice(p - first, SIZES["rows"], replace=False))
     theta = np.zeros((p, k))
     effects = rng.standard_normal((SIZES["rows"], rank)) @ rng.standard_normal((rank, k))
     theta[true] = SIGNALS[cell["signal"]] * effects / np.sqrt(rank)
-    Y = X @ theta + _noise(rng, n, k, cell["noise"]) + 5 * rng.standard_normal(k)
+    noise = _noise(rng, n, k, cell["noise"]) * np.exp(cell.get("exponent", 0.0) * X[:, [0]] / 2)
+    Y = X @ theta + noise + 5 * rng.standard_normal(k)
     return X, Y, true if SIGNALS[cell["signal"]] else true[:0]
 
 

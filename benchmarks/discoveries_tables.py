@@ -11,10 +11,10 @@ from output import table
 LEVELS = (0.1, 0.2)
 NAMES = {
     "auto": "auto",
+    "equal": "auto, equal variance",
     "all": "row tests given all",
     "fixed": "fixed-X knockoffs",
     "model_x": "model-X knockoffs",
-    "mirror": "mirror",
     "manova": "MANOVA + BH",
     "hidimstat": "hidimstat + BH",
     "one": "one response, best",
@@ -28,7 +28,7 @@ def lines_of(records: list[dict]) -> list[str]:
     sizes = problems.SIZES
     lines = [
         f"n = {sizes['n']}, p = {sizes['p']}, k = {sizes['k']}, {sizes['rows']} predictors with "
-        f"effects, rank {sizes['rank']} unless noted; at least {fewest} runs per cell, mirror and "
+        f"effects, rank {sizes['rank']} unless noted; at least {fewest} runs per cell, "
         "baselines fewer, as given in parentheses. In rows with factors instead of ρ, predictors "
         "share factors, and there are 200 rows. Method that auto used, if not row tests: "
         f"{_other_methods(cells)}.",

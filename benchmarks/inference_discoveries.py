@@ -6,11 +6,11 @@ Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py discoveries [--runs 200] 
 
 One data set per run and cell; problems and baselines are in discoveries_problems.py, the tables in
 discoveries_tables.py. Runs go over all cells one after another, so that a limit of minutes leaves
-the same number in all cells. The part "methods" has row tests, knockoffs and the MANOVA-type tests.
-The part "baselines" has what takes longer, for the first --baseline-runs runs: mirror statistics
-(50 splits), the multi-task method of hidimstat and one-response knockoffs.
-``--records`` names a file of records in JSON, one per line, which a later run continues; the two
-parts may run at the same time and write to the same file.
+the same number in all cells. The part "methods" has row tests (robust, and for equal variance),
+knockoffs and the MANOVA-type tests. The part "baselines" has what takes longer, for the first
+--baseline-runs runs: the multi-task method of hidimstat and one-response knockoffs. ``--records``
+names a file of records in JSON, one per line, which a later run continues; the two parts may run at
+the same time and write to the same file.
 """
 
 from __future__ import annotations
@@ -27,25 +27,22 @@ import numpy as np
 from discoveries_tables import LEVELS, lines_of
 from joblib import Parallel, delayed
 from output import machine, publish
+from scipy.stats import false_discovery_control
 
 import thinrank as tr
-from thinrank.inference.checked_data import as_sample
-from thinrank.inference.mirror import mirror_statistics
-from thinrank.inference.neighbours import find_neighbours
-from thinrank.inference.thresholds import adjusted_p_values, rates_cut, sign_threshold
+from thinrank.inference.knockoffs import sign_threshold
 
-SPLITS = 50
 PARTS = ("methods", "baselines")
 
 
 def from_p_values(p_values: np.ndarray, true: np.ndarray) -> dict:
-    return measures({q: np.flatnonzero(adjusted_p_values(p_values) <= q) for q in LEVELS}, true) | {
-        "hindsight": hindsight(-p_values, true)
-    }
+    return measures(
+        {q: np.flatnonzero(false_discovery_control(p_values) <= q) for q in LEVELS}, true
+    ) | {"hindsight": hindsight(-p_values, true)}
 
 
 def from_signs(W: np.ndarray) -> dict[float, np.ndarray]:
-    return {q: np.flatnonzero(sign_threshold(W, q) <= W) for q in LEVELS}
+    return {q: np.flatnonzero(sign_threshold(W, q)[0] <= W) for q in LEVELS}
 
 
 def from_auto(found: tr.inference.Discoveries, true: np.ndarray) -> dict:
@@ -60,21 +57,6 @@ def from_auto(found: tr.inference.Discoveries, true: np.ndarray) -> dict:
     }
 
 
-def from_mirror(X: np.ndarray, Y: np.ndarray) -> dict[float, np.ndarray]:
-    """The selection of method="mirror" for both levels, from the same splits."""
-    sample = as_sample(X, Y)
-    rng = np.random.default_rng(0)
-    rates = {q: np.zeros(X.shape[1]) for q in LEVELS}
-    half = len(X) // 2
-    neighbours = find_neighbours(sample.X, np.arange(X.shape[1]))
-    for _ in range(SPLITS):
-        order = rng.permutation(len(X))
-        W = mirror_statistics(sample.X, sample.Y, order[:half], order[half:], neighbours)
-        for q, chosen in from_signs(W).items():
-            rates[q][chosen] += 1 / max(len(chosen), 1) / SPLITS
-    return {q: np.flatnonzero(rates[q] >= rates_cut(rates[q], q)) for q in LEVELS}
-
-
 def methods_of(X: np.ndarray, Y: np.ndarray, true: np.ndarray, part: str) -> dict[str, Callable]:
     """Functions that return the measures of each method."""
     select = tr.inference.select_predictors
@@ -86,13 +68,13 @@ def methods_of(X: np.ndarray, Y: np.ndarray, true: np.ndarray, part: str) -> dic
     if part == "methods":
         found = {
             "auto": lambda: from_auto(select(X, Y), true),
+            "equal": lambda: from_auto(select(X, Y, robust=False), true),
             "all": lambda: from_auto(select(X, Y, method="row_tests", adjust_for="all"), true),
             "model_x": signs("model_x_knockoffs"),
             "manova": lambda: from_p_values(problems.manova(X, Y), true),
         }
         return found | ({"fixed": signs("fixed_knockoffs")} if n > 2 * p else {})
     found = {
-        "mirror": lambda: measures(from_mirror(X, Y), true),
         "hidimstat": lambda: from_p_values(problems.hidimstat_p_values(X, Y), true),
     }
     return found | ({"one": lambda: measures(best_response(X, Y, true), true)} if n > 2 * p else {})

@@ -22,7 +22,7 @@ from array_api_compat import (
     is_numpy_namespace,
     is_torch_namespace,
 )
-from array_api_compat import device as device_of
+from array_api_compat import device as _device_of
 from array_api_compat import numpy as numpy_namespace
 
 Array = Any
@@ -40,6 +40,11 @@ def namespace(*arrays: Array) -> Any:
     if kind not in _NAMESPACES:  # array_namespace takes longer than a small product
         _NAMESPACES[kind] = array_namespace(*arrays)
     return _NAMESPACES[kind]
+
+
+def device_of(x: Array) -> Any:
+    """The device of an array."""
+    return _device_of(x)
 
 
 def is_array(x: object) -> bool:
@@ -265,6 +270,8 @@ def true_positions(flags: Array) -> Array:
 
 def nonzero_rows(a: Array) -> Array:
     """Sorted indices of the rows of a matrix that are not zero."""
+    if type(a) is np.ndarray:  # for (200000, 3) 0.7 instead of 5.8 ms of numpy.any over rows
+        return np.flatnonzero(np.ascontiguousarray((a != 0).T).any(axis=0))
     return true_positions(namespace(a).any(a != 0, axis=1))
 
 

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, solvers
 from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver, Start, require
 from thinrank.core.factors import Factors
 from thinrank.core.journal import is_recording, recalled, storable
 from thinrank.core.result import Callback, History, Outcome, Record, Solution, Status
-from thinrank.solvers import GDT, Pursuit
 from thinrank.starts import (
     Auto,
     Backward,
@@ -32,7 +31,8 @@ from thinrank.starts import (
     complete_rank,
 )
 
-_SOLVERS: dict[str, Any] = {"gdt": GDT, "pursuit": Pursuit}
+_CLASSES: list[Any] = [getattr(solvers, name) for name in solvers.__all__]
+_SOLVERS = {each.name: each for each in _CLASSES if hasattr(each, "sized")}
 _STARTS = {
     "auto": Auto,
     "backward": Backward,
@@ -147,19 +147,14 @@ def solve(
         require(loss, capability, f'solver="{solver.name}"')
     if getattr(loss, "fitted_at_zero", False):
         return None
-    if isinstance(start, Factors):
-        first = [start]
-    else:
-        first = [
-            recalled(
-                f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
-                functools.partial(_started, start, loss, solver, seed),
-            )
-        ]
-    if first[0].rank == 0:
+    if not isinstance(start, Factors):
+        start = recalled(
+            f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
+            functools.partial(_started, start, loss, solver, seed),
+        )
+    if start.rank == 0:
         return None
-    # without a name here, so that the run can free the start, which may be large
-    return iterate(solver, loss, first.pop(), callback, records=records)
+    return iterate(solver, loss, start, callback, records=records)
 
 
 def _started(start: Start, loss: Any, solver: Any, seed: int) -> Factors:
@@ -186,7 +181,6 @@ def iterate(
     """
     began = time.perf_counter()
     state = solver.init(loss, start)
-    del start  # it may be large
     history = History()
     limit = solver.max_iter
     several = max(1, limit // 100) if is_recording() else limit

@@ -1,12 +1,15 @@
 """Intervals for coefficients and predictions: closed forms, invariances, coverage, errors."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import thinrank as tr
 
-intervals = tr.inference.confidence_intervals
+# the predictors of the fit, unless a test is about the choice
+intervals = partial(tr.inference.confidence_intervals, adjust="supports")
 N, P, K = 60, 6, 4
 
 
@@ -54,6 +57,25 @@ def test_a_predictor_outside_of_the_model_is_added_to_it(data, est):
     expected = [part[-1] for part in least_squares(X[:, chosen], Y[:, j])]
     values = [found.estimate[0], found.lower[0], found.upper[0], found.p_value[0]]
     np.testing.assert_allclose(values, expected, rtol=1e-8)
+
+
+def test_all_predictors_are_adjusted_for_with_two_rows_each(data, est):
+    X, Y, _ = data
+    default = tr.inference.confidence_intervals(est, X, Y)
+    assert default.adjusted_for.tolist() == list(range(P))
+    np.testing.assert_allclose(default.upper, intervals(est, X, Y, adjust="all").upper)
+    X, Y = X[: 2 * P], Y[: 2 * P]  # one degree of freedom is that of the intercept
+    few = tr.SparseReducedRankRegressor(2, 3, 3).fit(X, Y)
+    default = tr.inference.confidence_intervals(few, X, Y)
+    assert set(default.adjusted_for) >= set(few.row_support_)
+    assert len(default.adjusted_for) < P
+
+
+def test_tables_of_selected_pairs_say_so(data, est):
+    X, Y, _ = data
+    header = "selected by chance, with true coefficients of zero"
+    assert header in " ".join(str(intervals(est, X, Y)).split())
+    assert header not in " ".join(str(intervals(est, X, Y, pairs="all")).split())
 
 
 def test_without_the_low_rank_and_with_all_predictors_it_is_least_squares(data, est):

@@ -6,8 +6,10 @@ from scipy.stats import f, false_discovery_control, kstest
 import thinrank as tr
 
 
-def row_tests(X, Y, adjust_for):
-    return tr.inference.select_predictors(X, Y, method="row_tests", adjust_for=adjust_for)
+def row_tests(X, Y, adjust_for, robust=True):
+    return tr.inference.select_predictors(
+        X, Y, method="row_tests", adjust_for=adjust_for, robust=robust
+    )
 
 
 def lawley_hotelling(X, Y, j):
@@ -38,7 +40,7 @@ def test_tests_given_all_are_f_tests_without_structure():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 3)) @ rng.random((3, 3))
     expected = [lawley_hotelling(X, Y, j) for j in range(6)]
-    found = row_tests(X, Y, "all")
+    found = row_tests(X, Y, "all", robust=False)
     np.testing.assert_allclose(found.p_values, expected, rtol=1e-6)
     # Benjamini and Hochberg with weights, times the weight of large p-values if that is below 1
     weighted, large = found.p_values / found.weights, found.p_values > 0.5
@@ -53,7 +55,7 @@ def test_one_response_has_p_values_of_t_tests():
     X = np.linalg.qr(X - X.mean(axis=0))[0]  # no neighbours
     y = 8 * X[:, 0] + rng.standard_normal(60)
     expected = [lawley_hotelling(X, y[:, None], j) for j in range(5)]
-    np.testing.assert_allclose(row_tests(X, y, "all").p_values, expected, rtol=1e-6)
+    np.testing.assert_allclose(row_tests(X, y, "all", robust=False).p_values, expected, rtol=1e-6)
 
 
 def test_p_values_are_calibrated_beside_true_rows():
@@ -94,3 +96,28 @@ def test_p_values_keep_their_digits():
     rng, X = chain(8, 200, 4, 0.0)
     Y = 10 * X[:, [1]] * np.ones(5) + rng.standard_normal((200, 5))
     assert 0 < row_tests(X, Y, "all").p_values[1] < 1e-100
+
+
+def test_noise_whose_variance_depends_on_a_predictor():
+    """Null data with variance exp(1.4·x₀): the p-value of x₀ is uniform or larger, if robust."""
+    for adjust_for in ("all", "selected"):
+        found = {True: [], False: []}
+        for seed in range(0, 80, 2):
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((150, 12))
+            Y = np.exp(0.7 * X[:, [0]]) * rng.standard_normal((150, 20))
+            for robust, p_values in found.items():
+                p_values.append(row_tests(X, Y, adjust_for, robust).p_values[0])
+        # 40 tests at 10 %: 9 or more have probability 0.016, 10 or more 0.005
+        assert np.sum(np.array(found[True]) < 0.1) < 10
+        assert np.sum(np.array(found[False]) < 0.1) > 20
+
+
+def test_robust_p_values_are_not_smaller_and_close_if_variances_are_equal():
+    rng, X = chain(9, 200, 12, 0.5)
+    Y = X[:, [3]] * [0.3, 0.2, 0.1] + rng.standard_normal((200, 3))
+    for adjust_for in ("all", "selected"):
+        robust, equal = (row_tests(X, Y, adjust_for, each).p_values for each in (True, False))
+        small = equal < 0.5  # above, the side that is not expected may decide
+        assert np.all(robust[small] >= equal[small] * (1 - 1e-9))
+        assert np.median(robust / equal) < 1.25

@@ -16,7 +16,7 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.input_types import plain_responses
-from thinrank.estimators.problem import TrainingData
+from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
@@ -128,7 +128,7 @@ class Prepared:
         """Reduced-rank regression of Y on X, with orthonormal V."""
         return reduced_rank_from_svd(self.svd, self.Y, rank, ridge)
 
-    def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:
+    def to_user(self, factors: Factors) -> FitResult:
         """Convert coefficients to the user's units, and compute the intercept."""
         user = factors.balanced().with_units(self.columns.inverse_scale)
         # rounding errors of decompositions must not put a constant response into the support
@@ -136,7 +136,7 @@ class Prepared:
         intercept = np.zeros(user.shape[1])
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
-        return user, intercept
+        return FitResult(user, intercept)
 
 
 def _dense(design: Design) -> np.ndarray:

@@ -97,6 +97,6 @@ def _usable_splits(sample: TrainingSample, cv: Any) -> list[tuple[np.ndarray, np
 
 def _mean_squared_error(data: Prepared, factors: Factors, held_out: TrainingSample) -> float:
     """Mean squared error over rows, weighted, and responses."""
-    user, intercept = data.to_user(factors)
+    user, intercept, *_ = data.to_user(factors)
     residual = held_out.Y - (held_out.X @ user.U) @ user.V.T - intercept
     return float(np.average(np.mean(residual**2, axis=1), weights=held_out.weight))

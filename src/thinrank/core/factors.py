@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from array_api_extra import pad
@@ -35,8 +34,6 @@ class Factors:
 
     U: Array
     V: Array
-    # sorted rows outside which U is zero, and U at these rows, if it was made of them
-    _block: ClassVar[tuple[Array, Array] | None] = None
 
     def __post_init__(self) -> None:
         if self.U.ndim != 2 or self.V.ndim != 2 or self.U.shape[1] != self.V.shape[1]:
@@ -66,15 +63,8 @@ class Factors:
 
     @classmethod
     def on_rows(cls, U: Array, rows: Array, size: int, V: Array) -> Factors:
-        """Factors whose left factor has ``size`` rows, those outside the sorted ``rows`` zero.
-
-        The row support is found among ``rows`` alone, which is faster than among all rows.
-        """
-        return cls(arrays.scatter_rows(U, rows, size), V)._made_of((rows, U))
-
-    def _made_of(self, block: tuple[Array, Array] | None) -> Factors:
-        object.__setattr__(self, "_block", block)
-        return self
+        """Factors whose left factor has ``size`` rows, those outside the sorted ``rows`` zero."""
+        return cls(arrays.scatter_rows(U, rows, size), V)
 
     @classmethod
     def from_svd(cls, left: Array, values: Array, right: Array, size: int | None = None) -> Factors:
@@ -107,10 +97,7 @@ class Factors:
     @property
     def row_support(self) -> Array:
         """Sorted indices of the rows of U that are not zero."""
-        if self._block is None:
-            return arrays.nonzero_rows(self.U)
-        rows, U = self._block
-        return arrays.take_rows(rows, arrays.nonzero_rows(U))
+        return arrays.nonzero_rows(self.U)
 
     @property
     def column_support(self) -> Array:
@@ -120,7 +107,7 @@ class Factors:
     @property
     def rows_in_use(self) -> Array:
         """The rows of U that are not zero."""
-        return _without_zero_rows(self.U if self._block is None else self._block[1])
+        return _without_zero_rows(self.U)
 
     @property
     def columns_in_use(self) -> Array:
@@ -160,7 +147,7 @@ class Factors:
 
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
-        return Factors(self.U, self.V * columns[:, None])._made_of(self._block)
+        return Factors(self.U, self.V * columns[:, None])
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
         """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""

@@ -13,13 +13,11 @@ import numpy as np
 from thinrank.core import resources
 from thinrank.core.resources import prefetched
 from thinrank.designs.block_sources import as_source
-from thinrank.designs.dense import blockwise_gram
+from thinrank.designs.dense import blockwise_gram, slices
 
 # A block takes the memory budget divided by this number, 128 MiB by default. One is computed with
 # while the next one is read, and functions make a copy or two.
 _PARTS_OF_BUDGET = 32
-# Entries of a block that are squared at a time, so that they stay in the cache.
-_CACHED_ENTRIES = 1 << 18
 
 
 class RowBlocks(abc.ABC):
@@ -276,11 +274,9 @@ def added(total: list[Any], part: Sequence[Any]) -> list[Any]:
 def column_sums(block: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Sums of the columns of a block, and of their squares, in double precision."""
     sums, squares = np.zeros(block.shape[1]), np.zeros(block.shape[1])
-    height = max(1, _CACHED_ENTRIES // max(block.shape[1], 1))
-    for first in range(0, len(block), height):
-        part = block[first : first + height]
-        own = np.ones(len(part)) if weight is None else weight[first : first + height]
-        own = own.astype(block.dtype)
+    for some in slices(len(block), max(1, resources.BLOCK_ENTRIES // max(block.shape[1], 1))):
+        part = block[some]
+        own = (np.ones(len(part)) if weight is None else weight[some]).astype(block.dtype)
         sums += own @ part
         squares += own @ (part * part)
     return sums, squares

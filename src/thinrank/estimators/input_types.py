@@ -11,15 +11,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from thinrank import arrays
-from thinrank.core import resources
 from thinrank.core.checks import check_range
 from thinrank.core.imports import import_optional
 from thinrank.designs.blocks import RowBlocks
+from thinrank.selection.splits import is_small
 from thinrank.starts.elimination import MOST_ROWS
 
-# Data in blocks are read into memory, once, if they fit this number of times into the memory
-# budget.
-_PART_OF_BUDGET = 64
 # Names that a message lists.
 MOST_NAMED = 5
 # Classes of lazy data by the package that they are from, and what makes data of them.
@@ -99,9 +96,8 @@ def reads_in_blocks(X: RowBlocks) -> bool:
     With at most 2000 rows models with more predictors than rows are compared, which need inner
     products of rows.
     """
-    (n, p), size = X.shape, X.prototype.itemsize
-    small = X.is_local and resources.fits(_PART_OF_BUDGET * n * p, size)
-    return n > MOST_ROWS and not small
+    small = X.is_local and is_small(*X.shape, X.prototype.itemsize)
+    return X.shape[0] > MOST_ROWS and not small
 
 
 def column_names(Y: Any) -> np.ndarray | None:

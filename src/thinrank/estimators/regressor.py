@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import fit_problem, whole_fit
 from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import (
     always_kept,
-    by_moments,
     check_loss,
     check_parameters,
     check_training_data,
@@ -356,12 +356,14 @@ def fit_regression(
     kept = always_kept(estimator)
     check(estimator, (design.shape[1] - len(kept), Y.shape[1]), rows_of_data(design, weight))
     family, units = check_loss(estimator.loss), None
-    squared = family is None and entry_weight is None
-    if not (squared and not len(kept) and by_moments(design, Y)):
-        Y = in_memory(Y)
+    plain = family is None and entry_weight is None
+    blocks = plain and isinstance(design, RowBlocks) and not len(kept)
+    Y = Y if blocks else in_memory(Y)
+    plain = plain and not has_missing(Y)
+    if not (plain and blocks):
         design, Y, units = in_ordinary_units(estimator, design, Y)
     data = TrainingData(design, Y, weight, kept=kept, units=units)
-    if not squared or has_missing(Y):
+    if not plain:
         from thinrank.estimators.responses import numeric_responses  # few fits need it
 
         data = numeric_responses(Y, entry_weight, family, names).added_to(data)

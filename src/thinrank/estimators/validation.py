@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -342,16 +342,6 @@ def rows_of_data(design: Design, weight: Any) -> int:
     if weight is None:
         return design.shape[0]
     return int(arrays.namespace(weight).count_nonzero(weight))
-
-
-def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
-    """Whether a least squares fit can be made from moments of row blocks.
-
-    Missing entries of Y are known if it is an array; row blocks of Y must be complete.
-    """
-    if not isinstance(X, RowBlocks):
-        return False
-    return isinstance(Y, RowBlocks) or not bool(np.isnan(Y).any())
 
 
 def keep_or_delete(estimator: Any, name: str, value: Any) -> None:

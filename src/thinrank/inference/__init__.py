@@ -1,11 +1,8 @@
 """What a fit can be trusted for: false discovery rates, intervals, p-values, errors on new data."""
 
-from thinrank.inference.discoveries import Discoveries
 from thinrank.inference.generalization import GeneralizationRecord, generalization
-from thinrank.inference.generalization_result import Generalization
-from thinrank.inference.interval_table import Intervals
 from thinrank.inference.intervals import confidence_intervals
-from thinrank.inference.mirror import MirrorRecord
+from thinrank.inference.results import Discoveries, Generalization, Intervals
 from thinrank.inference.select import select_predictors
 
 __all__ = [
@@ -13,7 +10,6 @@ __all__ = [
     "Generalization",
     "GeneralizationRecord",
     "Intervals",
-    "MirrorRecord",
     "confidence_intervals",
     "generalization",
     "select_predictors",

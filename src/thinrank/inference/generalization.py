@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import delayed
 from scipy import stats
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -18,9 +21,7 @@ from thinrank.core.progress import with_progress_bar
 from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.input_types import column_names
-from thinrank.inference.generalization_result import Generalization
-from thinrank.inference.nested_errors import NestedErrors, left_out_folds, nested_interval
-from thinrank.inference.nested_partitions import group_numbers, partitions_of_rows
+from thinrank.inference.results import Generalization
 from thinrank.minimize import check_size, seed_from
 
 Metric = str | Callable[[Any, Any], Any]
@@ -104,12 +105,12 @@ def generalization(
         raise ValueError(
             f"X and Y must have the same number of rows: X has {np.shape(X)[0]}, Y has {n}"
         )
-    members = group_numbers(groups, n)
-    partitions = partitions_of_rows(cv, n_repeats, X, Y, groups, members, seed_from(random_state))
+    members = _group_numbers(groups, n)
+    partitions = _partitions_of_rows(cv, n_repeats, X, Y, groups, members, seed_from(random_state))
     tasks = [
         (i, left)
         for i, fold in enumerate(partitions)
-        for left in left_out_folds(int(fold.max()) + 1)
+        for left in _left_out_folds(int(fold.max()) + 1)
     ]
     calls = (
         delayed(_losses)(est, X, Y, groups, np.isin(partitions[i], left), loss) for i, left in tasks
@@ -132,21 +133,70 @@ def generalization(
             found[i][left] = losses
             if report is not None:
                 report(GeneralizationRecord(done, len(tasks)))
-    errors = [NestedErrors(*pair) for pair in zip(partitions, found, strict=True)]
+    errors = [_NestedErrors(*pair) for pair in zip(partitions, found, strict=True)]
     names = [] if callable(metric) else _response_names(Y, target)
     return _result(metric, level, errors, members, names, len(tasks), groups is not None)
+
+
+def _group_numbers(groups: Any, n: int) -> np.ndarray:
+    """Number of the group of each row; every row by itself without groups.
+
+    Shapes: ``groups`` (n,), result (n,).
+    """
+    if groups is None:
+        return np.arange(n)
+    given = np.asarray(groups)
+    if given.shape != (n,):
+        raise ValueError(f"groups must have one entry per row, {n} in all, got {given.shape}")
+    return np.unique(given, return_inverse=True)[1].reshape(-1)
+
+
+def _partitions_of_rows(
+    cv: Any, repeats: int, X: Any, Y: Any, groups: Any, members: np.ndarray, seed: int
+) -> list[np.ndarray]:
+    """Fold of each row, for each partition.
+
+    Shapes: ``members`` (n_samples,), result (n_samples,).
+    """
+    n, units = len(members), int(members.max()) + 1
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        folds = int(cv)
+        if not 3 <= folds <= units // 2:
+            raise ValueError(
+                f"cv must be from 3 to {units // 2} folds, so that each has at least two of the "
+                f"{units} {'rows' if groups is None else 'groups'}, got {folds}"
+            )
+        rng = np.random.default_rng(seed)
+        return [rng.permutation(np.arange(units) % folds)[members] for _ in range(repeats)]
+    splitter = check_cv(cv)
+    found: list[np.ndarray] = []
+    for _ in range(repeats):
+        fold = np.full(n, -1)
+        tests = [test for _, test in splitter.split(X, Y, groups)]
+        for f, test in enumerate(tests):
+            fold[test] = f
+        if len(tests) < 3 or np.any(fold < 0) or sum(len(test) for test in tests) != n:
+            raise ValueError(
+                "cv must be an integer or a splitter whose test sets are a partition of the rows "
+                f"into at least 3 folds, got {cv!r}"
+            )
+        if any(len(np.unique(members[fold == f])) < 2 for f in range(len(tests))):
+            raise ValueError("cv must have at least two rows, or groups, in each fold")
+        if not any(np.array_equal(fold, other) for other in found):
+            found.append(fold)
+    return found
 
 
 def _result(
     metric: Metric,
     level: float,
-    errors: list[NestedErrors],
+    errors: list[_NestedErrors],
     members: np.ndarray,
     names: list[str],
     fits: int,
     grouped: bool,
 ) -> Generalization:
-    estimate, error, plain, naive = nested_interval(errors, members)
+    estimate, error, plain, naive = _nested_interval(errors, members)
     wide = stats.norm.ppf((1 + level) / 2)
     ends = [estimate, estimate - wide * error, estimate + wide * error]
     cv_ends = [plain, plain - wide * naive, plain + wide * naive]
@@ -178,6 +228,76 @@ def _result(
             f"the mean loss over {count} {unit} is near normal",
         ],
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _NestedErrors:
+    """Losses of one partition into K folds."""
+
+    fold: np.ndarray  # (n_samples,) fold of each row, from 0 to K − 1
+    # (n_samples, m) for each set of one or two folds that were left out, the losses of its rows;
+    # NaN in other rows. A loss has m columns that are treated alike
+    losses: dict[tuple[int, ...], np.ndarray]
+
+
+def _left_out_folds(folds: int) -> list[tuple[int, ...]]:
+    """Single folds and pairs of folds, each of which is left out of one fit."""
+    return [*((f,) for f in range(folds)), *combinations(range(folds), 2)]
+
+
+def _nested_interval(
+    partitions: list[_NestedErrors], groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Error on new data and its standard error (Bates, Hastie and Tibshirani).
+
+    Let a be the difference between the mean loss of the inner cross-validation without a fold and
+    the mean loss in that fold of the fit without it, and b the variance of the latter. The mean
+    of a² − b estimates the mean squared error of a cross-validation with n(K − 1)/K rows. The
+    means of the losses for n(K − 2)/K and n(K − 1)/K rows are extrapolated to n rows, as if the
+    difference to infinitely many rows were proportional to 1/rows. Since the estimate is corrected
+    in this way, the square of the difference between the two means, which is part of a², is not
+    counted as error; the paper counts it. The standard error is kept between that of independent
+    losses and √K times as much.
+
+    Shapes: ``groups`` (n_samples,), ``estimate``, ``standard_error``, ``cv_estimate``,
+    ``naive_error`` (m,).
+    """
+    squares, inner_means, outer_means, naive = [], [], [], []
+    for part in partitions:
+        folds = int(part.fold.max()) + 1
+        whole = np.full_like(part.losses[(0,)], np.nan)
+        for f in range(folds):
+            own = part.fold == f
+            whole[own] = part.losses[(f,)][own]
+            inner = np.full_like(whole, np.nan)
+            for g in range(folds):
+                if g != f:
+                    inner[part.fold == g] = part.losses[(min(f, g), max(f, g))][part.fold == g]
+            means = inner[~own].mean(axis=0), whole[own].mean(axis=0)
+            squares.append((means[0] - means[1]) ** 2 - _mean_variance(whole[own], groups[own]))
+            inner_means.append(means[0])
+        outer_means.append(whole.mean(axis=0))
+        naive.append(_mean_variance(whole, groups))
+    variance, cv_estimate = np.mean(naive, axis=0), np.mean(outer_means, axis=0)
+    nested = np.mean(inner_means, axis=0)
+    squared = (folds - 1) / folds * (np.mean(squares, axis=0) - (nested - cv_estimate) ** 2)
+    error = np.sqrt(np.clip(squared, variance, folds * variance))
+    estimate = nested - 2 * (folds - 1) / folds * (nested - cv_estimate)
+    return estimate, error, cv_estimate, np.sqrt(variance)
+
+
+def _mean_variance(losses: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Variance of the mean loss, for independent groups of rows.
+
+    Shapes: ``losses`` (rows, m), ``groups`` (rows,), result (m,).
+    """
+    _, place = np.unique(groups, return_inverse=True)
+    count = int(place.max()) + 1
+    if count < 2:
+        return np.full(losses.shape[1], np.nan)
+    sums = np.zeros((count, losses.shape[1]))
+    np.add.at(sums, place.reshape(-1), losses - losses.mean(axis=0))
+    return np.sum(sums**2, axis=0) / len(losses) ** 2 * count / (count - 1)
 
 
 def _losses(

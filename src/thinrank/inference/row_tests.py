@@ -1,27 +1,43 @@
-"""Tests of rows of coefficients: p-values of predictors, given other predictors."""
+"""Tests of rows of coefficients: p-values of predictors, given other predictors.
+
+If a predictor with an effect is left out, its neighbours take over this effect: the fit of the
+predictor from them is related to the responses in the direction and with the sign of the effect.
+The residual of the predictor, which is tested, is independent of this fit if there is no effect.
+Therefore both the direction of the test and the weight of its p-value may depend on the fit.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from thinrank.inference.directed_tests import (
-    DirectedScores,
-    directed_p_values,
-    directed_scores,
+from thinrank.inference.row_p_values import (
+    NOISE_FLOOR,
+    DirectedScore,
+    Noise,
+    combined_p_values,
+    directed_p_value,
+    directed_score,
     prior_weights,
+    scores,
 )
-from thinrank.inference.neighbour_evidence import Products, residuals_given
-from thinrank.inference.neighbours import find_neighbours
-from thinrank.inference.row_scores import combined_p_values, row_scores
-from thinrank.inference.structure import Structure, find_structure, structure_without
+from thinrank.inference.structure import (
+    DEPENDENT,
+    Structure,
+    find_neighbours,
+    find_structure,
+    structure_without,
+)
 
 # Largest number of predictors whose neighbours are searched; others, with larger preliminary
 # p-values, have p-value 1, which is never too small.
 _MOST_NODES = 2000
-# A predictor whose squared norm, given others, is below this fraction depends on them.
-_DEPENDENT = 1e-10
+# Neighbours that explain less than this fraction of a predictor, or less than twice what chance
+# neighbours explain, give no evidence.
+_EXPLAINED = 0.1
 
 
 class RowTests(NamedTuple):
@@ -35,92 +51,137 @@ class RowTests(NamedTuple):
     n_neighbours: float  # mean number of neighbours
 
 
-def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
+class _Residuals(NamedTuple):
+    """Residuals of a predictor and of responses, given others, and evidence from neighbours."""
+
+    own: np.ndarray  # (n_samples,) residual of the predictor
+    # (n_targets,) products of the residual of the predictor with those of the responses
+    cross: np.ndarray
+    covariance: np.ndarray  # (n_targets, n_targets) products of the residuals of the responses
+    n_given: int  # number of predictors that are adjusted for
+    # (n_targets, 1 + n_near) products of the responses with the fit of the predictor from its
+    # neighbours, and with each neighbour in place of it, in units of the norm, given the working
+    # set only. Without columns if neighbours explain little
+    expected: np.ndarray
+
+
+def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     """Tests of each row given all other predictors, from ordinary least squares.
 
-    For independent Gaussian rows of noise with any covariance the p-values are exact: the
+    For independent Gaussian rows of noise with one covariance the p-values are exact: the
     directions depend on the responses only through their projection on the other predictors and
     through the covariance of what is left, given which the direction of the predictor in question
     is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor, and so is the
     evidence from its neighbours.
     """
-    n, p = X.shape
-    k = Y.shape[1]
-    data, structure = Products.of(X, Y), find_structure(X, Y)
+    p = X.shape[1]
     left, values, right = np.linalg.svd(X, full_matrices=False)
-    rank = int(np.count_nonzero(values > np.sqrt(_DEPENDENT) * values[0]))
+    rank = int(np.count_nonzero(values > np.sqrt(DEPENDENT) * values[0]))
     basis = left[:, :rank]
-    # column j: the part of predictor j that the others leave, over its squared norm
+    # column j: the part of predictor j that the others leave
     own = basis @ (right[:rank] / values[:rank, None])
-    cross = (own / np.linalg.norm(own, axis=0)).T @ Y
-    fit = basis.T @ Y
-    residual = Y.T @ Y - fit.T @ fit
-    neighbours = find_neighbours(X, np.arange(p))
-    scores = []
-    for j, near in enumerate(neighbours):
-        without = structure_without(X, Y, structure, j)
-        given = residuals_given(data, j, _apart(without.support, j, near), near)
-        covariance = residual + np.outer(cross[j], cross[j])
-        evidence = given.expected, given.alternatives
-        scores.append(
-            directed_scores(cross[j], covariance, without.directions, n - rank, p, *evidence)
-        )
-    p_values = directed_p_values(scores, k, np.full(p, n - rank))
+    own /= np.linalg.norm(own, axis=0)
+    cross = own.T @ Y
+    residual = Y - basis @ (basis.T @ Y)
+    squares = residual.T @ residual
+    noise = Noise(residual, basis) if robust else None
+
+    def score(j: int, given: _Residuals, directions: np.ndarray) -> tuple[DirectedScore, int]:
+        covariance, freedom = squares + np.outer(cross[j], cross[j]), len(X) - rank
+        data = own[:, j], cross[j], covariance, directions, freedom, p, given.expected, noise
+        return directed_score(*data), freedom
+
+    tests = _tests(X, Y, find_structure(X, Y), np.arange(p), score)
     # predictors in a linear dependence cannot be told from the others in it
-    p_values[np.any(np.abs(right[rank:]) > np.sqrt(_DEPENDENT), axis=0)] = 1.0
-    return _tests(p_values, scores, structure, neighbours)
+    tests.p_values[np.any(np.abs(right[rank:]) > np.sqrt(DEPENDENT), axis=0)] = 1.0
+    return tests
 
 
-def row_tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
+def row_tests_given_selected(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     """Tests of each row given its neighbours and the working set (double selection).
 
     Each predictor is regressed on the union of two sets: predictors that predict it, and the
     working set of predictors that predict the responses, without itself; the responses too. Their
     residuals are tested for correlation. An omitted predictor matters only if it is neither
     related to this predictor nor strong. If predictors are Gaussian and all neighbours are found,
-    p-values are valid whatever the effects and the noise are.
+    p-values are valid whatever the effects and the covariance of the noise are.
     """
-    (n, p), k = X.shape, Y.shape[1]
-    data, structure = Products.of(X, Y), find_structure(X, Y)
-    nodes = _candidates(X, Y, structure)
-    neighbours = find_neighbours(X, nodes)
-    scores = [DirectedScores(np.nan, 0.0, 0.0, 0, np.nan)] * p
-    freedom = np.full(p, n - 1)
-    for j, near in zip(nodes, neighbours, strict=True):
-        without = structure_without(X, Y, structure, j)
-        given = residuals_given(data, j, _apart(without.support, j, near), near)
-        freedom[j] -= given.n_given
-        if given.square > _DEPENDENT:
-            scores[j] = directed_scores(
-                given.cross / np.sqrt(given.square),
-                given.covariance,
-                without.directions,
-                freedom[j],
-                p,
-                given.expected,
-                given.alternatives,
-            )
-    return _tests(directed_p_values(scores, k, freedom), scores, structure, neighbours)
+    (n, p), structure = X.shape, find_structure(X, Y)
+    basis = np.linalg.qr(X[:, structure.support])[0]
+    noise = Noise(Y - basis @ (basis.T @ Y), basis) if robust else None
 
+    def score(j: int, given: _Residuals, directions: np.ndarray) -> tuple[DirectedScore, int]:
+        freedom, norm = n - 1 - given.n_given, np.linalg.norm(given.own)
+        if norm**2 <= DEPENDENT:
+            return DirectedScore(), freedom
+        data = given.own / norm, given.cross / norm, given.covariance, directions
+        return directed_score(*data, freedom, p, given.expected, noise), freedom
 
-def _apart(support: np.ndarray, j: int, near: np.ndarray) -> np.ndarray:
-    """The working set without a predictor and its neighbours."""
-    left_out = {j, *near.tolist()}
-    return np.array([i for i in support.tolist() if i not in left_out], dtype=np.intp)
+    return _tests(X, Y, structure, _candidates(X, Y, structure), score)
 
 
 def _tests(
-    p_values: np.ndarray,
-    scores: list[DirectedScores],
+    X: np.ndarray,
+    Y: np.ndarray,
     structure: Structure,
-    neighbours: list[np.ndarray],
+    nodes: np.ndarray,
+    score: Callable[[int, _Residuals, np.ndarray], tuple[DirectedScore, int]],
 ) -> RowTests:
+    """Test some predictors, each with the structure that is found without it."""
+    rows, cross, squares = np.ascontiguousarray(X.T), X.T @ Y, Y.T @ Y
+    p_values, odds = np.ones(X.shape[1]), np.full(X.shape[1], np.nan)
+    neighbours = find_neighbours(X, nodes)
+    for j, near in zip(nodes, neighbours, strict=True):
+        without = structure_without(X, Y, structure, j)
+        working = np.setdiff1d(without.support, [j, *near])
+        given = _residuals_given(rows, cross, squares, j, working, near)
+        found, freedom = score(j, given, without.directions)
+        p_values[j] = directed_p_value(found, Y.shape[1], freedom)
+        odds[j] = found.odds
     return RowTests(
         p_values,
-        prior_weights(np.array([score.odds for score in scores])),
+        prior_weights(odds),
         structure.directions.shape[1],
         len(structure.support),
         float(np.mean([len(near) for near in neighbours] or [0])),
+    )
+
+
+def _residuals_given(
+    rows: np.ndarray,
+    cross: np.ndarray,
+    squares: np.ndarray,
+    j: int,
+    working: np.ndarray,
+    near: np.ndarray,
+) -> _Residuals:
+    """Residuals of predictor j given a working set and its neighbours.
+
+    Shapes: ``rows`` (n_features, n_samples) the predictors, of norm 1, ``cross`` (n_features,
+    n_targets) their products with the responses, ``squares`` those of the responses.
+    """
+    (p, n), start = rows.shape, len(working)
+    given = np.concatenate([working, near])
+    if len(given) == 0:
+        return _Residuals(rows[j], cross[j], squares, 0, cross[:0].T)
+    columns = rows[given]
+    root = np.linalg.cholesky(columns @ columns.T + NOISE_FLOOR * np.eye(len(given)))
+    sides = np.column_stack([columns @ rows[j], cross[given]])
+    solved = solve_triangular(root, sides, lower=True, check_finite=False)
+    own, fits = solved[:, 0], solved[:, 1:]
+    # the factor's last block belongs to the neighbours given the working set
+    block, size = root[start:, start:], float(own[start:] @ own[start:])
+    expected = cross[:0].T
+    if size > max(_EXPLAINED, 4 * np.log(p) / n):
+        alternatives = block @ fits[start:] / np.linalg.norm(block, axis=1)[:, None]
+        expected = np.vstack([own[start:] @ fits[start:] / np.sqrt(size), alternatives]).T
+    coefficients = solve_triangular(root, own, lower=True, trans="T", check_finite=False)
+    return _Residuals(
+        rows[j] - coefficients @ columns,
+        cross[j] - own @ fits,
+        squares - fits.T @ fits,
+        len(given),
+        expected,
     )
 
 
@@ -133,9 +194,8 @@ def _candidates(X: np.ndarray, Y: np.ndarray, structure: Structure) -> np.ndarra
     basis = np.linalg.qr(X[:, support])[0]
     rest, residual = X - basis @ (basis.T @ X), Y - basis @ (basis.T @ Y)
     norms = np.linalg.norm(rest, axis=0)
-    norms[norms**2 < _DEPENDENT] = np.inf
-    scores = row_scores((rest.T @ residual) / norms[:, None], residual.T @ residual, directions)
-    freedom = n - 1 - len(support)
-    p_values = combined_p_values(scores, directions.shape[1], k, freedom)
+    norms[norms**2 < DEPENDENT] = np.inf
+    found = scores((rest.T @ residual) / norms[:, None], residual.T @ residual, directions)
+    p_values = combined_p_values(found, directions.shape[1], k, n - 1 - len(support))
     p_values[support] = -1.0
     return np.sort(np.argsort(p_values, kind="stable")[:_MOST_NODES])

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.stats import false_discovery_control
+from sklearn.utils import check_array
 
-from thinrank.core.checks import check_callback
-from thinrank.inference.checked_data import Sample, as_sample
-from thinrank.inference.discoveries import Discoveries
-from thinrank.inference.knockoff_copies import fixed_knockoffs, gaussian_knockoffs
-from thinrank.inference.knockoff_statistics import knockoff_statistics
-from thinrank.inference.mirror import MirrorRecord, inclusion_rates
+from thinrank import arrays
+from thinrank.estimators import input_types
+from thinrank.estimators.validation import check_finite_predictors
+from thinrank.inference.knockoffs import (
+    fixed_knockoffs,
+    gaussian_knockoffs,
+    knockoff_statistics,
+    sign_threshold,
+)
+from thinrank.inference.results import Discoveries
 from thinrank.inference.row_tests import RowTests, row_tests_given_all, row_tests_given_selected
 from thinrank.inference.structure import few_responses
-from thinrank.inference.thresholds import (
-    adjusted_p_values,
-    false_discovery_proportion,
-    rates_cut,
-    sign_threshold,
-    weighted_p_values,
-)
-from thinrank.minimize import check_size, seed_from
+from thinrank.minimize import seed_from
 
-_METHODS = ("auto", "row_tests", "mirror", "fixed_knockoffs", "model_x_knockoffs")
+_METHODS = ("auto", "row_tests", "fixed_knockoffs", "model_x_knockoffs")
 _ADJUSTMENTS = ("auto", "all", "selected")
 # With this number of rows per predictor, tests given all others lose at most a tenth of the rows,
 # and are exact.
@@ -40,7 +40,19 @@ _MANY_NEIGHBOURS, _DENSE = 5, 0.04
 _VERY_DENSE, _TOO_MANY_NEIGHBOURS = 0.08, 20
 # Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
 _ENOUGH_ROWS = 1.5
-_GIVEN = "The method was given."  # the reason for it
+# A column whose deviations from its mean are below this fraction of its largest entry is constant:
+# they are rounding errors.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Predictors and responses without constant columns."""
+
+    X: np.ndarray  # (n_samples, n_varying) predictors that vary, centred, each of norm 1
+    Y: np.ndarray  # (n_samples, n_varying_targets) responses that vary, centred, each of norm √n
+    varying: np.ndarray  # positions of the columns of X among all predictors
+    names: np.ndarray  # (n_features,) names of all predictors
 
 
 class _Answer(NamedTuple):
@@ -62,11 +74,8 @@ def select_predictors(
     method: str = "auto",
     *,
     adjust_for: str = "auto",
-    n_splits: int = 50,
+    robust: bool = True,
     random_state: Any = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    callback: Callable[[MirrorRecord], object] | None = None,
 ) -> Discoveries:
     """Select predictors that have an effect on any response, with few false ones on average.
 
@@ -93,7 +102,7 @@ def select_predictors(
     fdr : float, default=0.1
         The nominal false discovery rate q.
     method : str, default="auto"
-        One of "auto", "row_tests", "mirror", "fixed_knockoffs" and "model_x_knockoffs".
+        One of "auto", "row_tests", "fixed_knockoffs" and "model_x_knockoffs".
 
         "row_tests" has a p-value for each predictor, from the correlation of its residuals with
         those of the responses, given other predictors (``adjust_for``), and the procedure of
@@ -101,18 +110,15 @@ def select_predictors(
         effect [1]_. It is the only method that can select one or two predictors,
         and the most powerful for weak effects.
 
-        "mirror" compares estimates from two random halves of the data, ``n_splits`` times
-        [2]_. Its assumptions are those of row tests with ``adjust_for="selected"``.
-
-        "fixed_knockoffs" compares predictors with copies that have the same correlations [3]_. It
-        needs at least 2p + 1 rows and Gaussian noise; then the rate is controlled whatever X
-        and Θ are.
+        "fixed_knockoffs" compares predictors with copies that have the same correlations [2]_. It
+        needs at least 2p + 1 rows and Gaussian noise of equal variance in all rows; then the rate
+        is controlled whatever X and Θ are.
 
         "model_x_knockoffs" draws the copies from a Gaussian distribution with the (shrunk)
-        correlations of X [4]_. It assumes that the predictors are Gaussian and that their
+        correlations of X [3]_. It assumes that the predictors are Gaussian and that their
         correlations are well estimated, and nothing of the noise.
 
-        Thresholds of the last three have the form with +1, so that they select 1/q predictors or
+        Thresholds of the last two have the form with +1, so that they select 1/q predictors or
         more, or none.
 
         "auto" is "row_tests", since the others find nothing where only a few effects are strong.
@@ -127,16 +133,13 @@ def select_predictors(
         assumes that predictors outside of these sets are weak or unrelated, as they are for
         Gaussian predictors with few neighbours. "auto" is "all" with at least 10 rows per
         predictor, or if neighbours are many and there are 1.5 rows per predictor; else "selected".
-    n_splits : int, default=50
-        Number of splits of "mirror".
+    robust : bool, default=True
+        Whether row tests allow for noise whose variance depends on the predictors. The variance of
+        each statistic is estimated from the squared residuals (a sandwich estimate), and where it
+        is larger than with noise of equal variance, the statistic is divided by it. False assumes
+        equal variance, and has a little more power if that is true.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of splits and knockoffs; None is 0. Row tests are not random.
-    n_jobs : int, default=None
-        Number of threads of "mirror".
-    verbose : int, default=0
-        If positive, "mirror" shows a progress bar on standard error.
-    callback : callable, default=None
-        Called with a :class:`MirrorRecord` after each split of "mirror".
+        Seed of knockoffs; None is 0. Row tests are not random.
 
     Returns
     -------
@@ -155,12 +158,10 @@ def select_predictors(
        of the Royal Statistical Society B 66 (2004).
        Double selection: A. Belloni, V. Chernozhukov and C. Hansen, Inference on treatment effects
        after selection among high-dimensional controls, Review of Economic Studies 81 (2014).
-    .. [2] C. Dai, B. Lin, X. Xing and J. Liu, False discovery rate control via data splitting,
-       Journal of the American Statistical Association 118 (2023).
-    .. [3] R. Barber and E. Candès, Controlling the false discovery rate via knockoffs, Annals of
+    .. [2] R. Barber and E. Candès, Controlling the false discovery rate via knockoffs, Annals of
        Statistics 43 (2015); R. Dai and R. Barber, The knockoff filter for FDR control in
        group-sparse and multitask regression, ICML (2016).
-    .. [4] E. Candès, Y. Fan, L. Janson and J. Lv, Panning for gold, Journal of the Royal
+    .. [3] E. Candès, Y. Fan, L. Janson and J. Lv, Panning for gold, Journal of the Royal
        Statistical Society B 80 (2018); A. Spector and L. Janson, Powerful knockoffs via minimizing
        reconstructability, Annals of Statistics 50 (2022).
 
@@ -175,26 +176,18 @@ def select_predictors(
     >>> found.method
     'row_tests'
     """
-    _check_arguments(fdr, method, adjust_for)
-    check_size("n_splits", n_splits, 10**9, "splits")
-    check_callback(callback)
-    sample = as_sample(X, Y)
+    _check_arguments(fdr, method, adjust_for, robust)
+    sample = _as_sample(X, Y)
     seed = seed_from(random_state)
     if sample.X.shape[1] == 0 or sample.Y.shape[1] == 0:
         chosen = "row_tests" if method == "auto" else method
         return _result(sample, chosen, float(fdr), _nothing_to_test(sample))
     responses = few_responses(sample.Y)
     if method in ("auto", "row_tests"):
-        method, answer = _row_tests(sample.X, responses, fdr, adjust_for, method, seed)
-    elif method == "mirror":
-        options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "callback": callback}
-        rates, empty = inclusion_rates(
-            sample.X, sample.Y, fdr, n_splits=n_splits, seed=seed, **options
-        )
-        answer = _from_rates(rates, empty, fdr, n_splits)
+        method, answer = _row_tests(sample.X, responses, fdr, adjust_for, robust, method, seed)
     else:
-        answer = _knockoffs(sample.X, responses, fdr, method, seed, _GIVEN)
-    if method != "mirror" and responses.shape[1] < sample.Y.shape[1]:
+        answer = _knockoffs(sample.X, responses, fdr, method, seed, "The method was given.")
+    if responses.shape[1] < sample.Y.shape[1]:
         answer.remarks.append(
             f"The {sample.Y.shape[1]} responses were replaced by {responses.shape[1]} principal "
             f"components, because there are {len(sample.Y)} rows."
@@ -202,10 +195,73 @@ def select_predictors(
     return _result(sample, method, float(fdr), answer)
 
 
-def _check_arguments(fdr: Any, method: Any, adjust_for: Any) -> None:
+def _as_sample(X: Any, Y: Any) -> _Sample:
+    """Check predictors and responses, and centre and scale them."""
+    input_types.check_kind("X", X)
+    Y = input_types.plain_responses(Y)
+    input_types.check_columns("X", X)
+    input_types.check_columns("Y", Y)
+    input_types.check_row_names(X, Y)
+    found = input_types.column_names(X)
+    predictors = _as_numbers("X", X.toarray() if issparse(X) else X)
+    check_finite_predictors(predictors, found)
+    responses = _responses(Y)
+    n, p = predictors.shape
+    if len(responses) != n:
+        raise ValueError(
+            f"X and Y must have the same number of rows: X has {n}, Y has {len(responses)}"
+        )
+    if n < 4:
+        raise ValueError(f"X must have at least 4 rows, got {n}")
+    names = np.asarray([f"x{j}" for j in range(p)], dtype=object) if found is None else found
+    scaled, varying = _unit_columns(predictors)
+    return _Sample(scaled, _unit_columns(responses)[0] * np.sqrt(n), varying, names)
+
+
+def _as_numbers(name: str, data: Any) -> np.ndarray:
+    if arrays.is_array(data):
+        data = arrays.to_numpy(data)
+    return check_array(data, dtype=np.float64, ensure_all_finite=False, input_name=name)
+
+
+def _responses(Y: Any) -> np.ndarray:
+    if arrays.is_array(Y):
+        Y = arrays.to_numpy(Y)
+    vector = np.ndim(Y) == 1
+    Y = _as_numbers("Y", np.asarray(Y)[:, None] if vector else Y)
+    missing = int(np.count_nonzero(np.isnan(Y)))
+    if missing:
+        raise ValueError(
+            f"Y must have no missing entries, got {missing}; leave out rows with missing entries, "
+            "or fill them in. The noise of entries that are filled in is too small, so that false "
+            "discoveries are more frequent if there are many"
+        )
+    if not np.isfinite(Y).all():
+        raise ValueError("Y must be finite, but infinity was found")
+    return Y
+
+
+def _unit_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Centred columns of norm 1 without those that are constant, and positions of the rest."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    A = A / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor underflow
+    A -= A.mean(axis=0)
+    norms = np.linalg.norm(A, axis=0)
+    kept = np.flatnonzero(norms > _ROUNDING * np.sqrt(len(A)))
+    return A[:, kept] / norms[kept], kept
+
+
+def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> None:
     number = isinstance(fdr, Real) and not isinstance(fdr, bool)
     if not (number and 0 < float(fdr) < 1):
         raise ValueError(f"fdr must be a number between 0 and 1, got {fdr!r}")
+    if not isinstance(robust, bool):
+        raise ValueError(f"robust must be True or False, got {robust!r}")
+    if method == "mirror":
+        raise ValueError(
+            'method="mirror" was removed: it found fewer effects than method="row_tests", which '
+            "has the same assumptions and replaces it"
+        )
     for name, value, known in (
         ("method", method, _METHODS),
         ("adjust_for", adjust_for, _ADJUSTMENTS),
@@ -216,7 +272,13 @@ def _check_arguments(fdr: Any, method: Any, adjust_for: Any) -> None:
 
 
 def _row_tests(
-    X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, method: str, seed: int
+    X: np.ndarray,
+    Y: np.ndarray,
+    fdr: float,
+    adjust_for: str,
+    robust: bool,
+    method: str,
+    seed: int,
 ) -> tuple[str, _Answer]:
     n, p = X.shape
     possible = n > p + Y.shape[1] + 1
@@ -233,13 +295,13 @@ def _row_tests(
             else f"With {n} rows and {p} predictors, tests given all other predictors are exact "
             "for Gaussian noise and lose little power."
         )
-        return "row_tests", _from_p_values(row_tests_given_all(X, Y), fdr, why)
-    tests = row_tests_given_selected(X, Y)
+        return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
+    tests = row_tests_given_selected(X, Y, robust)
     near = f"{tests.n_neighbours:.1f} neighbours on average"
     if adjust_for == "auto" and tests.n_neighbours > max(_MANY_NEIGHBOURS, _DENSE * n):
         if possible and n >= _ENOUGH_ROWS * p:
             why = f"Predictors have {near}, too many for double selection: tests given all others."
-            return "row_tests", _from_p_values(row_tests_given_all(X, Y), fdr, why)
+            return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
         if method == "auto" and tests.n_neighbours > min(_VERY_DENSE * n, _TOO_MANY_NEIGHBOURS):
             why = (
                 f"Predictors have {near}, too many for double selection, and {n} rows are too few "
@@ -254,8 +316,8 @@ def _row_tests(
 
 
 def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
-    weighted = weighted_p_values(tests.p_values, tests.weights)
-    chosen = adjusted_p_values(weighted) <= fdr
+    weighted = _weighted_p_values(tests.p_values, tests.weights)
+    chosen = false_discovery_control(weighted) <= fdr
     statistics = -np.log10(np.maximum(weighted, np.finfo(float).tiny))
     threshold = float(statistics[chosen].min(initial=np.inf))
     largest = float(weighted[chosen].max(initial=0.0))
@@ -263,19 +325,6 @@ def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
     shared = f"Effects share {tests.rank} direction{'s' * (tests.rank != 1)} of the responses."
     remarks = [shared] if tests.rank else ["No shared direction of effects was found."]
     return _Answer(statistics, threshold, proportion, tests.p_values, tests.weights, why, remarks)
-
-
-def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _Answer:
-    # splits that select nothing count as such, so that few of them cannot decide
-    threshold = rates_cut(rates, fdr)
-    proportion = float(rates[rates < threshold].sum()) if np.isfinite(threshold) else 0.0
-    remarks = []
-    if empty:
-        remarks.append(
-            f"{empty} of {n_splits} splits selected nothing: with the +1 in the threshold, a split "
-            f"selects at least {int(np.ceil(1 / fdr))} predictors or none."
-        )
-    return _Answer(rates, threshold, proportion, None, None, _GIVEN, remarks)
 
 
 def _knockoffs(
@@ -293,11 +342,9 @@ def _knockoffs(
     else:
         copies = gaussian_knockoffs(X, seed)
     statistics = knockoff_statistics(X, copies, Y)
-    threshold = sign_threshold(statistics, fdr)
-    found = np.isfinite(threshold)
-    proportion = false_discovery_proportion(statistics, threshold) if found else 0.0
+    threshold, proportion = sign_threshold(statistics, fdr)
     remarks = []
-    if not found:
+    if np.isinf(threshold):
         remarks.append(
             f"With the +1 in the threshold, knockoffs select at least {int(np.ceil(1 / fdr))} "
             'predictors or none; method="row_tests" can select fewer.'
@@ -305,13 +352,29 @@ def _knockoffs(
     return _Answer(statistics, threshold, proportion, None, None, why, remarks)
 
 
-def _nothing_to_test(sample: Sample) -> _Answer:
+def _weighted_p_values(p_values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """p-values over their weights, times the estimated weight of predictors without effect.
+
+    The procedure of Benjamini and Hochberg with these is the adaptive one with prior weights
+    (Genovese, Roeder and Wasserman 2006; Storey, Taylor and Siegmund 2004).
+
+    Shapes: ``p_values`` (n,), ``weights`` (n,), result (n,).
+    """
+    if len(p_values) == 0:
+        return p_values
+    # p-values above one half are taken for those of predictors without effect (Storey 2002)
+    without = 2 * (weights.max() + weights[p_values > 0.5].sum())
+    scaled: np.ndarray = p_values / weights * min(without / len(p_values), 1.0)
+    return np.minimum(scaled, 1.0)
+
+
+def _nothing_to_test(sample: _Sample) -> _Answer:
     what = "predictors" if sample.X.shape[1] == 0 else "responses"
     p_values = np.ones(sample.X.shape[1])
     return _Answer(0 * p_values, np.inf, 0.0, p_values, p_values, f"All {what} are constant.", [])
 
 
-def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discoveries:
+def _result(sample: _Sample, method: str, fdr: float, answer: _Answer) -> Discoveries:
     """Fill in the predictors that are constant."""
     p = len(sample.names)
     statistics = np.zeros(p)
@@ -321,8 +384,8 @@ def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discove
     if answer.p_values is not None and answer.weights is not None and method == "row_tests":
         p_values, weights, adjusted = np.ones(p), np.ones(p), np.ones(p)
         p_values[sample.varying], weights[sample.varying] = answer.p_values, answer.weights
-        weighted = weighted_p_values(answer.p_values, answer.weights)
-        adjusted[sample.varying] = adjusted_p_values(weighted)
+        weighted = _weighted_p_values(answer.p_values, answer.weights)
+        adjusted[sample.varying] = false_discovery_control(weighted)
     remarks = list(answer.remarks)
     constant = p - len(sample.varying)
     if constant:

@@ -1,4 +1,4 @@
-"""Shared structure of all effects, found quickly: a working set of predictors and directions."""
+"""Structure, found quickly: a working set of predictors, directions of effects, neighbours."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thinrank.inference.row_scores import NOISE_FLOOR, RowScores, combined_p_values, row_scores
+from thinrank.inference.row_p_values import NOISE_FLOOR, combined_p_values, scores
 
-# A working set has at most this fraction of the rows of the data, so that residuals remain.
-_MOST_OF_ROWS = 4
-# Responses beyond this fraction of the rows are replaced by principal components, so that their
-# covariance can be inverted.
-_ROWS_PER_RESPONSE = 4
-# Number of candidates, those with the largest scores, whose p-values are compared in a step.
-_LEADING = 5
-# A predictor with residual norm below this fraction of its norm depends on others. Squared norms
-# are differences, with errors of about 1e-15.
-_DEPENDENT = 1e-6
+# Rows per predictor of a working set at least, so that residuals remain, and per response, so that
+# their covariance can be inverted: further responses are replaced by principal components.
+_ROWS_EACH = 4
+# A predictor whose squared norm, given others, is below this fraction depends on them.
+DEPENDENT = 1e-10
+# Largest number of neighbours of a predictor, and the number of further steps after the best size.
+_MOST_NEIGHBOURS, _PATIENCE = 30, 2
+# Predictors whose neighbours are searched at the same time, to bound the memory.
+_BLOCK = 100
 
 
 class _Path(NamedTuple):
@@ -48,7 +47,7 @@ def few_responses(Y: np.ndarray) -> np.ndarray:
     n, k = Y.shape
     left, values, _ = np.linalg.svd(Y, full_matrices=False)
     rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0)))
-    most = min(rank, max(n // _ROWS_PER_RESPONSE, 1))
+    most = min(rank, max(n // _ROWS_EACH, 1))
     return Y if most == k else left[:, :most] * values[:most]
 
 
@@ -77,24 +76,18 @@ def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
     return root @ right[:rank].T
 
 
-def find_structure(
-    X: np.ndarray, Y: np.ndarray, expected_false: float = 1.0, *, prune: bool = True
-) -> Structure:
+def find_structure(X: np.ndarray, Y: np.ndarray) -> Structure:
     """A working set by forward selection with row tests, then backward elimination.
 
     In each step, the predictor with the smallest p-value joins, given those that are in the set
-    and the directions of their effects, while this p-value is at most
-    ``expected_false / n_features``.
+    and the directions of their effects, while this p-value is at most 1/n_features.
     """
-    level = _level(X, expected_false)
-    order, path = _joined(X, Y, level)
-    support = np.sort(_without_weakest(X, Y, order, level) if prune else order)
+    order, path = _joined(X, Y)
+    support = np.sort(_without_weakest(X, Y, order))
     return Structure(support, shared_directions(X[:, support], Y), order, path)
 
 
-def structure_without(
-    X: np.ndarray, Y: np.ndarray, structure: Structure, j: int, expected_false: float = 1.0
-) -> Structure:
+def structure_without(X: np.ndarray, Y: np.ndarray, structure: Structure, j: int) -> Structure:
     """The structure that is found without a predictor, so that it does not depend on it.
 
     It is not enough to remove the predictor from the working set: those that joined later did so
@@ -103,18 +96,13 @@ def structure_without(
     place = np.flatnonzero(structure.order == j)
     if len(place) == 0:
         return structure
-    order, path = _joined(X, Y, _level(X, expected_false), structure, int(place[0]), banned=j)
+    order, path = _joined(X, Y, structure, int(place[0]), banned=j)
     return Structure(np.sort(order), _directions(path.fits, Y.T @ Y, len(Y)), order, path)
-
-
-def _level(X: np.ndarray, expected_false: float) -> float:
-    return min(expected_false / X.shape[1], 0.5)
 
 
 def _joined(
     X: np.ndarray,
     Y: np.ndarray,
-    level: float,
     known: Structure | None = None,
     first: int = 0,
     banned: int | None = None,
@@ -122,7 +110,7 @@ def _joined(
     """Forward selection, after the first predictors of a known one, without the one banned."""
     n, p = X.shape
     k = Y.shape[1]
-    most = min(n // _MOST_OF_ROWS, p)
+    most, level = min(n // _ROWS_EACH, p), min(1 / p, 0.5)
     support = np.empty(most, dtype=np.intp)
     path = _Path(np.empty((n, most)), np.empty((p, most)), np.empty((most, k)))
     if known is not None:
@@ -140,7 +128,7 @@ def _joined(
         free[banned] = False
     size = first
     while size < most:
-        free &= squares > _DEPENDENT**2
+        free &= squares > DEPENDENT
         left = np.flatnonzero(free)
         freedom = n - 1 - size
         if len(left) == 0 or freedom <= k + 1:
@@ -148,14 +136,12 @@ def _joined(
         fit = path.fits[:size]
         directions = _directions(fit, products, n)
         scaled = cross[left] / np.sqrt(squares[left, None])
-        scores = row_scores(scaled, products - fit.T @ fit, directions)
-        leading = _leading(scores)
-        scores = RowScores(scores.shared[leading], scores.all[leading])
-        p_values = combined_p_values(scores, directions.shape[1], k, freedom)
-        best = np.lexsort((-scores.all, p_values))[0]
+        found = scores(scaled, products - fit.T @ fit, directions)
+        p_values = combined_p_values(found, directions.shape[1], k, freedom)
+        best = np.lexsort((-found.all, p_values))[0]
         if p_values[best] > level:
             break
-        chosen = int(left[leading[best]])
+        chosen = int(left[best])
         basis = path.basis[:, :size]
         own = X[:, chosen] - basis @ path.loadings[chosen, :size]
         own -= basis @ (basis.T @ own)  # once more, against rounding errors
@@ -169,15 +155,7 @@ def _joined(
     return support[:size], _Path(path.basis[:, :size], path.loadings[:, :size], path.fits[:size])
 
 
-def _leading(scores: RowScores) -> np.ndarray:
-    """Positions of the largest scores of both kinds; most of the time is spent on p-values."""
-    if len(scores.all) <= 2 * _LEADING:
-        return np.arange(len(scores.all))
-    outer = [np.argpartition(part, -_LEADING)[-_LEADING:] for part in scores]
-    return np.unique(np.concatenate(outer))
-
-
-def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray, level: float) -> np.ndarray:
+def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Remove predictors that the ones that joined later made superfluous, the weakest first."""
     n, k = Y.shape
     while len(support) > 1:
@@ -188,12 +166,55 @@ def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray, level: f
             x = X[:, j] - basis @ (basis.T @ X[:, j])
             residual = Y - basis @ (basis.T @ Y)
             directions = shared_directions(X[:, others], Y)
-            cross = (x @ residual)[None] / max(float(np.linalg.norm(x)), _DEPENDENT)
-            scores = row_scores(cross, residual.T @ residual, directions)
+            cross = (x @ residual)[None] / max(float(np.linalg.norm(x)), DEPENDENT)
+            found = scores(cross, residual.T @ residual, directions)
             freedom = n - 1 - len(others)
-            p_values[i] = combined_p_values(scores, directions.shape[1], k, freedom)[0]
+            p_values[i] = combined_p_values(found, directions.shape[1], k, freedom)[0]
         worst = int(np.argmax(p_values))
-        if p_values[worst] <= level:
+        if p_values[worst] <= min(1 / X.shape[1], 0.5):
             break
         support = np.delete(support, worst)
     return support
+
+
+def find_neighbours(X: np.ndarray, nodes: np.ndarray) -> list[np.ndarray]:
+    """For some predictors, the others that help to predict them.
+
+    A forward regression of each predictor on the others. Its size minimises
+    n·log(RSS) + 2·log(p)·size, the risk inflation criterion: a neighbour joins if its partial
+    correlation is above what is expected by chance of the largest of p.
+    """
+    n, p = X.shape
+    most = min(_MOST_NEIGHBOURS, p - 1, n // 8)
+    if most < 1:
+        return [np.zeros(0, dtype=np.intp) for _ in nodes]
+    found: list[np.ndarray] = []
+    for first in range(0, len(nodes), _BLOCK):
+        found += _neighbours_of_block(X, nodes[first : first + _BLOCK], most)
+    return found
+
+
+def _neighbours_of_block(X: np.ndarray, nodes: np.ndarray, most: int) -> list[np.ndarray]:
+    n, p = X.shape
+    target = X[:, nodes]
+    here = np.arange(len(nodes))
+    chosen = np.empty((len(nodes), 0), dtype=np.intp)
+    correlations = np.abs(X.T @ target)
+    correlations[nodes, here] = 0.0
+    scores = [np.zeros(len(nodes))]
+    for size in range(1, most + 1):
+        chosen = np.column_stack([chosen, correlations.argmax(axis=0)])
+        columns = X.T[chosen]  # (block, size, n)
+        gram = columns @ columns.transpose(0, 2, 1) + 1e-10 * np.eye(size)
+        cross = np.einsum("bsn,nb->bs", columns, target)
+        weights = np.linalg.solve(gram, cross[..., None])[..., 0]
+        residual = target - np.einsum("bsn,bs->nb", columns, weights)
+        rss = np.maximum(np.sum(residual**2, axis=0), 1e-12)
+        scores.append(n * np.log(rss) + 2 * np.log(p) * size)
+        best = np.argmin(scores, axis=0)
+        if np.all(size - best >= _PATIENCE):
+            break
+        correlations = np.abs(X.T @ residual)
+        correlations[nodes, here] = 0.0
+        correlations[chosen, here[:, None]] = 0.0
+    return [np.sort(chosen[b, : best[b]]) for b in here]

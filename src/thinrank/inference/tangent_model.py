@@ -89,9 +89,14 @@ class TangentModel:
 
     @cached_property
     def weakest_layer(self) -> float:
-        """Squared size of the weakest layer, relative to the largest layer of noise alone."""
-        size = self._whitened[2][self.rank - 1]
-        return float(size / (len(self.support) ** 0.5 + len(self.columns) ** 0.5)) ** 2
+        """Squared size of the weakest layer, relative to the largest layer of noise alone.
+
+        The latter is √(sλ) + √k, with λ the largest eigenvalue of the correlations of the noise.
+        """
+        noise = self.noise[np.ix_(self.columns, self.columns)] / np.outer(self.scale, self.scale)
+        largest = max(float(np.linalg.eigvalsh(noise)[-1]), 0.0)
+        limit = (len(self.support) * largest) ** 0.5 + len(self.columns) ** 0.5
+        return float(self._whitened[2][self.rank - 1] / limit) ** 2
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

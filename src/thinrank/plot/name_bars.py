@@ -102,7 +102,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     '−log₁₀ of the weighted p-value'
     """
     # imported here, so that other plots do not load the package
-    from thinrank.inference.discoveries import Discoveries
+    from thinrank.inference import Discoveries
 
     if not isinstance(result, Discoveries):
         raise TypeError(

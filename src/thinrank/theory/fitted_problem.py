@@ -122,8 +122,7 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
         standardize_columns=estimator.standardize,
         scale=units is not None,
     )
-    if units is not None:
-        problem = problem.with_target_units(units)
+    problem = problem.with_target_units(units)
     params = estimator.best_params_
     sizes = 0, 0, 0
     if params["rank"]:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from thinrank.inference.knockoff_copies import (
+from thinrank.inference.knockoffs import (
     fixed_knockoffs,
     gaussian_knockoffs,
+    knockoff_statistics,
     knockoff_variances,
 )
-from thinrank.inference.knockoff_statistics import knockoff_statistics
 
 
 def chain(n, p, rho, seed=0):

@@ -1,4 +1,4 @@
-"""Knockoffs: copies of predictors with the same correlations, unrelated to the responses."""
+"""Knockoffs: copies of predictors that compete with them on the path of the group lasso."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numpy as np
 from scipy.linalg.blas import dger
 from sklearn.covariance import ledoit_wolf
 
-# Sweeps over all predictors, and the relative change that ends them earlier.
-_SWEEPS, _TOLERANCE = 30, 1e-4
+from thinrank.inference.row_p_values import NOISE_FLOOR
+from thinrank.inference.structure import find_structure
+from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty
+
 # Number of predictors up to which a sweep, whose time grows with its cube, takes seconds at most.
 _MOST_SWEPT = 1000
 # Smallest eigenvalue of a correlation matrix that counts as invertible. Knockoffs of nearly
@@ -33,7 +35,7 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     s = np.full(p, min(smallest, 1.0))
     # in Fortran order, so that it is changed in place
     inverse = np.asfortranarray(np.linalg.inv(2 * correlation - np.diag(s)))
-    for _ in range(_SWEEPS):
+    for _ in range(30):
         before = s.copy()
         for j in range(p):
             column = inverse[:, j].copy()
@@ -42,7 +44,7 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
             s[j] += change
             factor = change / (1 - change * column[j])
             inverse = dger(factor, column, column, a=inverse, overwrite_a=True)
-        if np.max(np.abs(s - before)) < _TOLERANCE * np.max(s):
+        if np.max(np.abs(s - before)) < 1e-4 * np.max(s):
             break
     return s
 
@@ -92,3 +94,62 @@ def _root(A: np.ndarray) -> np.ndarray:
     """B with BBᵀ = A, for A that is positive semidefinite up to rounding errors."""
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def knockoff_statistics(X: np.ndarray, copies: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """W: the penalty at which a predictor or its knockoff enters, with the sign of the winner.
+
+    The responses are projected on shared directions of effects first. These are found with
+    predictors and knockoffs together, and do not change if a predictor and its knockoff are
+    exchanged. If both enter at the same penalty, the larger row of coefficients wins.
+
+    Shapes: ``X``, ``copies`` (n_samples, n_features), result (n_features,).
+    """
+    p = X.shape[1]
+    both = np.column_stack([X, copies])
+    both -= both.mean(axis=0)
+    scores = _projected(both, Y)
+    if both.shape[0] > both.shape[1]:  # the same problem with fewer rows
+        basis, both = np.linalg.qr(both)
+        scores = basis.T @ scores
+    first = largest_penalty(both.T @ scores, len(both))
+    penalties = first * np.geomspace(0.999, 0.02, 40)
+    statistics = np.zeros(p)
+    most = min(p, len(both)) // 2
+    path = group_lasso_path(np.asfortranarray(both), scores, penalties, tol=1e-4)
+    for penalty, B in zip(penalties, path, strict=True):
+        norms = np.linalg.norm(B, axis=1)
+        new = (statistics == 0) & (norms[:p] != norms[p:])
+        statistics[new] = penalty * np.sign(norms[:p] - norms[p:])[new]
+        if np.count_nonzero(statistics) > most:
+            break
+    return statistics / first if first else statistics
+
+
+def _projected(both: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Responses in the shared directions, or in all, with noise of unit covariance."""
+    norms = np.linalg.norm(both, axis=0)
+    support, directions, *_ = find_structure(both / np.where(norms > 0, norms, 1.0), Y)
+    basis = np.linalg.qr(both[:, support])[0]
+    residual = Y - basis @ (basis.T @ Y)
+    noise = residual.T @ residual / (len(Y) - 1 - len(support))
+    root = np.linalg.cholesky(noise + NOISE_FLOOR * np.eye(len(noise)))
+    white = np.linalg.solve(root, Y.T).T
+    if directions.shape[1] == 0:
+        return white
+    return white @ np.linalg.qr(np.linalg.solve(root, directions))[0]
+
+
+def sign_threshold(statistics: np.ndarray, fdr: float) -> tuple[float, float]:
+    """The smallest t > 0 with (1 + #{W ≤ −t}) / #{W ≥ t} ≤ fdr, and this ratio; else ∞ and 0.
+
+    Shapes: ``statistics`` (n,).
+    """
+    sizes = np.unique(np.abs(statistics[statistics != 0]))
+    ordered = np.sort(statistics)
+    above = len(ordered) - np.searchsorted(ordered, sizes, side="left")
+    below = 1 + np.searchsorted(ordered, -sizes, side="right")
+    good = np.flatnonzero(below <= fdr * above)
+    if not len(good):
+        return np.inf, 0.0
+    return float(sizes[good[0]]), float(below[good[0]] / above[good[0]])
