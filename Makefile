@@ -89,6 +89,7 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/wide.py --markdown $(RESULTS)/wide.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selected.py --markdown $(RESULTS)/selected.md
 	$(BIN)/python benchmarks/genotypes.py --markdown $(RESULTS)/genotypes.md
 	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
 	$(BIN)/python benchmarks/threads.py --markdown $(RESULTS)/threads.md

@@ -3,6 +3,7 @@
 import re
 from importlib.metadata import version as installed_version
 from importlib.resources import files
+from pathlib import Path
 
 from docutils.nodes import SkipNode
 from docutils.utils.math import MathError
@@ -19,6 +20,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -33,14 +35,15 @@ math_font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
 html_static_path = ["_static", str(math_font)]
 html_show_sourcelink = False
 toc_object_entries_show_parents = "hide"
-html_css_files = ["math.css"]
+html_css_files = ["pages.css"]
+html_js_files = ["copy.js"]
 # Formulas become MathML when the pages are built: all current browsers show it without scripts,
 # and docutils, on which Sphinx depends anyway, has the converter.
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_dmath_double_inline = True
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 
 # The class template lists the members; numpydoc renders the docstrings only.
 numpydoc_show_class_members = False
@@ -62,6 +65,39 @@ sphinx_gallery_conf = {
     "doc_module": ("thinrank",),
     "backreferences_dir": None,
 }
+
+
+# Pages that became a part of another one: their addresses lead there.
+REDIRECTS = {
+    "guide/how_sure_intervals": "how_sure.html#intervals-and-the-error-on-new-data",
+    "guide/report": "plots.html#a-report-to-send",
+    "guide/matrices_pca": "bare_matrices.html#sparse-principal-components",
+    "guide/matrices_completion": "bare_matrices.html#matrices-with-missing-cells",
+    "guide/matrices_graphs": "bare_matrices.html#graphs-and-covariance-matrices",
+    "guide/gpu": "large_data.html#on-a-gpu",
+    "guide/genotypes": "large_data.html#genotypes-in-plink-files",
+    "guide/long_fits": "large_data.html#long-fits-interruptions-memory-and-threads",
+    "guide/coming_from_r": "questions.html#coming-from-r-or-from-scikit-learn",
+    "guide/pursuit": "algorithm.html#pursuit",
+    "guide/baselines": "benchmarks.html#baselines",
+    "guide/architecture": "../contribute/architecture.html",
+    "guide/reproduce": "../contribute/reproduce.html",
+    "guide/glossary": "../glossary.html",
+}
+
+
+def _write_redirects(app, error):
+    """Write a page for every old address, which sends the browser to the new one."""
+    if error or app.builder.format != "html":
+        return
+    for old, new in REDIRECTS.items():
+        page = Path(app.outdir) / f"{old}.html"
+        page.write_text(
+            f'<!DOCTYPE html><meta charset="utf-8"><title>This page has moved</title>'
+            f'<meta http-equiv="refresh" content="0; url={new}"><link rel="canonical" href="{new}">'
+            f'<p>This page has moved: <a href="{new}">{new}</a></p>',
+            encoding="utf-8",
+        )
 
 
 def _skip_foreign(app, what, name, obj, skip, options):
@@ -93,4 +129,5 @@ def _displayed_formula(translator, node):
 def setup(app):
     """Connect the hooks above."""
     app.connect("autodoc-skip-member", _skip_foreign)
+    app.connect("build-finished", _write_redirects)
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_displayed_formula, None))

@@ -22,7 +22,7 @@ print(f"combined score {scores.combined:.2f}")
 # Locations
 # ---------
 # Left: the mean of the movie, which shows the neurons at rest. Right: the activity of each pixel in
-# the fit, with the outlines of the estimated regions. Crosses are the true centres.
+# the fit, with the outlines of the estimated regions. Crosses are the true centers.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 axes[0].imshow(movie.mean(axis=0), cmap="gray")

@@ -61,7 +61,7 @@ print(f"difference quotient {(ahead - behind) / (2 * h):.6f}")
 print(f"gradient            {np.sum(gradient_u * step_u) + np.sum(gradient_v * step_v):.6f}")
 
 # %%
-# Minimise
+# Minimize
 # --------
 # The sizes are the true ones for both losses.
 

@@ -18,7 +18,7 @@ print("evidence in standard errors:", np.round(graph.search_["z"], 1))
 
 # %%
 # Members at the positions that two components give them. Members that are linked with the same
-# others are near each other. The colour is the club that a member joined after the conflict, which
+# others are near each other. The color is the club that a member joined after the conflict, which
 # the fit has not seen.
 
 position = tr.SparseLowRankGraph(2, None).fit(club.adjacency).factors_.U

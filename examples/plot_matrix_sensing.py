@@ -56,7 +56,7 @@ print(f"relative error {error(answer.factors.theta):.1e}")
 # With PyTorch
 # ------------
 # The value is enough. The iterations are the same, and the solution consists of tensors. This part
-# needs PyTorch (``pip install 'thinrank[torch]'``).
+# needs PyTorch (the extra ``torch``).
 
 if importlib.util.find_spec("torch") is not None:
     import torch

@@ -19,7 +19,7 @@ print("share of the variance of the responses:", est.explained_variance_ratio_.r
 # %%
 # The coefficients
 # ----------------
-# One row per selected predictor, one column per response. Coefficients are standardised: a value
+# One row per selected predictor, one column per response. Coefficients are standardized: a value
 # of 0.5 means that the response rises by half of its standard deviation if the predictor rises by
 # one standard deviation. Similar rows and similar columns are next to each other.
 
@@ -40,7 +40,7 @@ plt.show()
 # The network
 # -----------
 # The same loadings as edges: red is positive, blue negative, and a path of two edges of the same
-# colour raises the response.
+# color raises the response.
 
 tr.plot.network(est)
 plt.show()

@@ -21,7 +21,7 @@ print("chosen:", *est.feature_names_in_[est.row_support_])
 
 # %%
 # :func:`thinrank.selection.path` computes the fits, and the plot shows the strength of each
-# predictor, the norm of its standardised coefficients over the responses. Here that is the absolute
+# predictor, the norm of its standardized coefficients over the responses. Here that is the absolute
 # value of one coefficient.
 
 found = tr.selection.path(est, X, y)

@@ -66,7 +66,7 @@ print("true: ", truth.row_support)
 # %%
 # The coefficient matrices
 # ------------------------
-# One row a predictor, one column a response, and one colour scale for all: linear up to 0.1,
+# One row a predictor, one column a response, and one color scale for all: linear up to 0.1,
 # logarithmic beyond, so that small coefficients show too. The pale middle is zero.
 
 shown = {

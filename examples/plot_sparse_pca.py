@@ -57,7 +57,7 @@ dense = PCA(2).fit(scale(X))
 print("two ordinary components:", dense.explained_variance_ratio_.round(2))
 
 # %%
-# The scores, coloured by the diagnosis, which was not used:
+# The scores, colored by the diagnosis, which was not used:
 
 scores = two.transform(X)
 fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")

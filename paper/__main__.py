@@ -60,7 +60,7 @@ def main(words: list[str] | None = None) -> int:
     if not pages:
         print(
             "Only records will be written: pages and plots need "
-            'pip install "thinrank[report]". The same command then makes them from the records.'
+            'python -m pip install ".[report]". The same command then makes them from the records.'
         )
     failed = False
     for name in options.names:

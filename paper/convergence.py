@@ -11,13 +11,13 @@ import numpy as np
 
 from paper.claims import Claim, Finding
 from paper.studies import Job, Study, StudyRecord
+from paper.style import count_iterations, label_ends, panels
 from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.style import count_iterations, label_ends, panels
+from thinrank.report.document import Page, Picture, Section, Table, Text
 from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.starts import Lasso
 

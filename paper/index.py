@@ -7,11 +7,11 @@ from pathlib import Path
 from paper.claims import FAILS, HOLDS, NOT_RUN, CheckedClaim, check_claims
 from paper.commands import own_command
 from paper.csv_records import read_csv
+from paper.markdown import write_page
 from paper.provenance import QUICK, is_quick, origin, read_summary, replications
 from paper.registry import claims, study_names
 from paper.studies import StudyRecord, load_records
-from thinrank.report.page import Cell, Link, Page, Section, Table, Text, Verdict
-from thinrank.report.writer import write_page
+from thinrank.report.document import Cell, Link, Page, Section, Table, Text, Verdict
 
 
 def write_index(folder: Path | str) -> None:

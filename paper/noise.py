@@ -10,11 +10,11 @@ from paper.claims import Claim, Finding
 from paper.methods import fit_methods
 from paper.printed import setting_title
 from paper.simulation import DISTRIBUTIONS, draw, simulated_task
+from paper.statistics import Spread, group, percent, pm, spread
 from paper.studies import Job, Study, StudyRecord
 from paper.studies.judge import score_coefficients
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, percent, pm, spread
-from thinrank.report.style import COLOURS, MARKERS, in_order, panels
+from paper.style import COLOURS, MARKERS, in_order, panels
+from thinrank.report.document import Page, Picture, Section, Table, Text
 
 _FIRST_SEED = 62_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 20, 3

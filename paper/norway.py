@@ -12,14 +12,14 @@ from paper.claims import Claim, Finding
 from paper.gdt import FixedDataGDT
 from paper.methods import METHODS, fit_methods
 from paper.printed import BASELINES, printed
+from paper.statistics import Spread, group, number, percent, pm, spread
 from paper.studies import Job, Study, StudyRecord
 from paper.studies.judge import root_mean_square, supports
 from paper.studies.task import RegressionTask
+from paper.style import COLOURS, in_order, panels
 from thinrank.datasets import load_norwegian_paper
 from thinrank.estimators import SparseReducedRankRegressor
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, number, percent, pm, spread
-from thinrank.report.style import COLOURS, in_order, panels
+from thinrank.report.document import Page, Picture, Section, Table, Text
 
 _FIRST_SEED = 65_000
 _SPLITS, _QUICK_SPLITS = 50, 3

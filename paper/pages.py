@@ -6,13 +6,21 @@ from pathlib import Path
 
 from paper.claims import FAILS, HOLDS
 from paper.commands import own_command
+from paper.markdown import write_page
 from paper.provenance import QUICK, is_quick, provenance, read_summary
 from paper.registry import claims, find_page
 from paper.studies import StudyRecord
-from thinrank.report.libraries import check_libraries
-from thinrank.report.page import Block, Link, Page, Section, Table, Text, Verdict
-from thinrank.report.style import drawing
-from thinrank.report.writer import write_page
+from thinrank.report.document import (
+    Block,
+    Link,
+    Page,
+    Section,
+    Table,
+    Text,
+    Verdict,
+    check_libraries,
+    drawing,
+)
 
 
 def write_study(name: str, records: list[StudyRecord], folder: Path | str) -> None:

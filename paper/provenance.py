@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from paper.studies import StudyRecord
-from thinrank.report.page import Block, Section, Table, Text
+from thinrank.report.document import Block, Section, Table, Text
 
 QUICK = (
     "This is the small version (`--quick`), which shows that everything runs; it has too few "

@@ -3,7 +3,7 @@
 To add an experiment, write a module in this package with
 
 - ``STUDIES``: a tuple of :class:`~paper.studies.Study`;
-- ``make_page(name, records)``: returns the :class:`~thinrank.report.page.Page` of one of these
+- ``make_page(name, records)``: returns the :class:`~thinrank.report.document.Page` of one of these
   studies, made from its records;
 - ``CLAIMS``: a tuple of :class:`~paper.claims.Claim`, which may be empty,
 

@@ -22,12 +22,12 @@ from paper.blackjack import (
 )
 from paper.claims import Claim
 from paper.lassos import CompactGroupLasso, CompactLassos
+from paper.statistics import Spread, group, paired_difference, seconds, spread
 from paper.studies import Job, Study, StudyRecord
+from paper.style import label_ends, panels
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, paired_difference, seconds, spread
-from thinrank.report.style import label_ends, panels
+from thinrank.report.document import Page, Picture, Section, Table, Text
 from thinrank.rl import MultiTaskFQI
 
 _FIRST_SEED = 72_000

@@ -8,13 +8,13 @@ from typing import Any
 from paper.claims import Claim, Finding
 from paper.printed import setting_title
 from paper.simulation import draw
+from paper.statistics import Spread, group, percent, pm, spread
 from paper.studies import Job, Study, StudyRecord
 from paper.studies.judge import score_coefficients
+from paper.style import COLOURS, MARKERS, in_order, label_ends, panels
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, percent, pm, spread
-from thinrank.report.style import COLOURS, MARKERS, in_order, label_ends, panels
+from thinrank.report.document import Page, Picture, Section, Table, Text
 from thinrank.starts import Lasso
 
 _FIRST_SEED = 61_000

@@ -1,5 +1,6 @@
 """What the README and the guide show is what a reader gets."""
 
+import ast
 import contextlib
 import doctest
 import io
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+PAGES = sorted((*ROOT.glob("docs/guide/*.md"), *ROOT.glob("docs/contribute/*.md")))
 SLOW = {"other_losses", "reinforcement_learning", "report"}  # each takes more than five seconds
 
 
@@ -60,6 +61,23 @@ def test_the_summary_on_the_page_about_factors_is_what_is_printed():
     for example in doctest.DocTestParser().get_examples(page)[:4]:
         exec(example.source, found)
     assert f"{found['summary']}\n" == shown
+
+
+def test_the_guide_is_short():
+    assert len(list((ROOT / "docs" / "guide").glob("*.md"))) <= 24
+
+
+def test_old_addresses_lead_to_pages_that_exist():
+    """The anchors, too: those of headings, as MyST makes them."""
+    source = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^REDIRECTS = (\{.*?^\})", source, re.M | re.S)
+    for old, new in ast.literal_eval(block).items():
+        assert not (ROOT / "docs" / f"{old}.md").exists()
+        place, _, anchor = new.partition("#")
+        page = ((ROOT / "docs" / old).parent / place).resolve().with_suffix(".md")
+        titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+        slugs = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+        assert not anchor or anchor in slugs, new
 
 
 def test_the_recipes_name_files_that_exist():

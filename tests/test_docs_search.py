@@ -12,7 +12,7 @@ QUESTIONS = {
     "plot": {"guide/plots.html"},
     "save": {"guide/saving.html", "api/generated/thinrank.save.html"},
     "categorical": {"guide/categorical_predictors.html"},
-    "glmnet": {"guide/coming_from_r.html"},
+    "glmnet": {"guide/questions.html"},
 }
 FIRST = 5
 

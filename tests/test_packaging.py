@@ -58,7 +58,7 @@ def test_the_message_about_a_missing_library_names_an_extra_that_installs_it(mon
     with pytest.raises(ImportError, match=f"need {library}, which is not installed") as caught:
         import_optional(library)
     assert isinstance(caught.value.__cause__, ImportError)
-    (extra,) = re.findall(r"pip install 'thinrank\[(.*?)\]'", str(caught.value))
+    (extra,) = re.findall(r"pip install '\.\[(.*?)\]'", str(caught.value))
     assert library in {MODULES.get(name, name) for name in libraries(extra)}
 
 

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from paper.calcium.images import from_text
 from paper.claims import Claim, Finding
+from paper.statistics import group, number, pm, spread
 from paper.studies import StudyRecord
 from thinrank.calcium import Scores
-from thinrank.report.calcium_movie import score_table
+from thinrank.core.imports import import_optional
+from thinrank.report.calcium_movie import EXPLANATION, label_names, neuron_names, score_table
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
     Pair,
     RegionPanel,
     contours,
-    paired_traces,
     side_by_side,
 )
-from thinrank.report.neuron_numbers import EXPLANATION, label_names, neuron_names
-from thinrank.report.page import Block, Cell, Page, Picture, Section, Table, Text, Verdict
-from thinrank.report.statistics import group, number, pm, spread
+from thinrank.report.document import (
+    WIDTH,
+    Block,
+    Cell,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _AFTER = "after separation"
 _SCORES = ("recall", "precision", "combined", "inclusion", "exclusion")
@@ -161,7 +175,7 @@ def _paper_figure(records: list[StudyRecord]) -> list[Block]:
         Table((*header, "inclusion", "exclusion", "correlation of traces"), rows),
         Picture(
             "traces",
-            paired_traces([_traces(name, r) for name, r in named]),
+            _paired_traces([_traces(name, r) for name, r in named]),
             "Mean of the movie over the labelled region (grey) and trace of the neuron found there "
             "(dark), each scaled from its minimum to its maximum.",
         ),
@@ -220,7 +234,7 @@ def _labelled(records: list[StudyRecord]) -> list[Block]:
         blocks += [
             score_table(rows),
             Text(
-                "NeuroFinder's scores; regions match if their centres are within 5 pixels. Before "
+                "NeuroFinder's scores; regions match if their centers are within 5 pixels. Before "
                 "separation, a region is a connected piece of at least 10 kept pixels. Precision "
                 "against the significant regions alone counts all other neurons as wrong."
             ),
@@ -236,10 +250,10 @@ def _regions(labels: np.ndarray) -> dict[int, np.ndarray]:
 
 
 def _panel(
-    title: str, regions: dict[int, np.ndarray], names: dict[int, str], colour: str
+    title: str, regions: dict[int, np.ndarray], names: dict[int, str], color: str
 ) -> RegionPanel:
     shown = [names.get(number, "") for number in regions]
-    return RegionPanel(title, list(regions.values()), shown, colour)
+    return RegionPanel(title, list(regions.values()), shown, color)
 
 
 def _as_scores(record: StudyRecord) -> Scores:
@@ -307,3 +321,21 @@ CLAIMS = (
         rank_beside_criterion,
     ),
 )
+
+
+def _paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | None]]) -> Figure:
+    """Draw the traces of labelled regions and, if there is one, the estimated trace."""
+    figure: Figure = import_optional("matplotlib.figure").Figure(
+        (WIDTH, 0.5 + 0.62 * len(lines)), layout="constrained"
+    )
+    axes = figure.subplots(len(lines), 1, squeeze=False, sharex=True)[:, 0]
+    for axis, (title, labelled, estimated) in zip(axes, lines, strict=True):
+        axis.plot(labelled, color="#b5b5b5", lw=0.8)
+        if estimated is not None:
+            axis.plot(estimated, color="#0b3c5d", lw=0.9)
+        axis.set_xlim(0, len(labelled) - 1)
+        axis.set_title(title, fontsize=9, pad=2)
+        axis.tick_params(labelleft=False, left=False)
+        axis.spines["left"].set_visible(False)
+    axes[-1].set_xlabel("frame")
+    return figure

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from paper.claims import Claim, Finding
+from paper.statistics import number, percent, seconds
 from paper.studies import StudyRecord
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import number, percent, seconds
-from thinrank.report.style import count_iterations, label_ends, panels, value_scale
+from paper.style import count_iterations, label_ends, panels, value_scale
+from thinrank.report.document import Page, Picture, Section, Table, Text
 
 _COLOURS = ("#c8102e", "#0b3c5d", "#7d7d7d", "#e08e0b")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from paper.claims import Claim, Finding
 from paper.printed import BASELINES, printed, table_names
+from paper.statistics import distance, paired_difference
 from paper.studies import StudyRecord
 from paper.tables.page import mean_errors
-from thinrank.report.statistics import distance, paired_difference
 
 
 def _lowest(

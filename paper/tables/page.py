@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paper.printed import printed
-from paper.studies import StudyRecord
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import (
+from paper.statistics import (
     Spread,
     distance,
     group,
@@ -17,7 +15,9 @@ from thinrank.report.statistics import (
     spread,
     values,
 )
-from thinrank.report.style import COLOURS, in_order, panels, value_scale
+from paper.studies import StudyRecord
+from paper.style import COLOURS, in_order, panels, value_scale
+from thinrank.report.document import Page, Picture, Section, Table, Text
 
 OURS = ("GDT", "pursuit")
 """The two solvers of this package."""

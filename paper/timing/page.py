@@ -11,10 +11,10 @@ import numpy as np
 
 from paper.claims import Claim, Finding
 from paper.printed import BASELINES, printed, printed_seconds
+from paper.statistics import group, seconds, values
 from paper.studies import StudyRecord
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import group, seconds, values
-from thinrank.report.style import COLOURS, MARKERS, in_order, panels, value_scale
+from paper.style import COLOURS, MARKERS, in_order, panels, value_scale
+from thinrank.report.document import Page, Picture, Section, Table, Text
 
 
 @dataclass(frozen=True)

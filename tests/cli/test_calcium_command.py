@@ -183,7 +183,7 @@ def test_missing_files_and_libraries_are_said_before_the_fit(tmp_path, film, mon
         monkeypatch.setitem(sys.modules, library, None)
         result = run(film, *out, *option)
         assert result.exit_code == 1
-        assert "pip install 'thinrank[" in result.output
+        assert "pip install '.[" in result.output
     assert names(tmp_path) == []
 
 

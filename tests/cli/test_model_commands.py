@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -263,7 +264,7 @@ def test_a_missing_library_is_said(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     result = run("report", "m")
     assert result.code == 1
-    assert "pip install 'thinrank[" in result.error
+    assert "pip install '.[" in result.error
 
 
 @pytest.mark.slow
@@ -289,3 +290,21 @@ def test_the_record_in_the_model_is_plain_json(model):
     assert json.loads(json.dumps(extra)) == extra
     assert extra["encoding"]["columns"] == list("abcdef")
     assert (extra["data"]["x"], extra["data"]["y"]) == ("../X.csv", "../Y.csv")
+
+
+def test_report_names_the_files_and_writes_the_network(model, here):
+    done = run("report", "m", "--title", "Genes & traits", "--graphml", "network.graphml")
+    assert done.code == 0, done.err
+    page = (model / "report.html").read_text()
+    assert "<title>Genes &amp; traits</title>" in page
+    rows = tr.load("m").n_samples_
+    assert f"X.csv ({rows} rows) · Y.csv ({rows} rows) · n = {rows} samples" in page
+    names = [
+        data.text
+        for data in ElementTree.parse(here / "network.graphml").iter()
+        if data.get("key") == "name"
+    ]
+    assert "factor 1" in names
+    again = run("report", "m", "--graphml", "network.graphml")
+    assert again.code == 2
+    assert "--overwrite" in again.err

@@ -40,7 +40,9 @@ def test_sentences_say_what_predicts_what(fitted):
     said = fitted.summary().sentences
     assert said[0] == "2 of 5 predictors predict 2 of 3 responses through 1 factor."
     assert said[1].startswith("Factor 1 explains 58 % of the variance")
-    assert "with higher dose and lower age, growth increases and decay decreases." in said[1]
+    assert said[1].endswith(
+        ": growth increases with dose and decreases with age; the opposite holds for decay."
+    )
     assert "in held-out rows, by which the sizes were chosen." in said[2]
     assert fitted.summary().cautions == []
 
@@ -288,3 +290,16 @@ def test_held_out_r2_of_few_samples_is_said_to_be_optimistic():
         said = tr.SparseReducedRankRegressor(cv=3).fit(X, Y).summary().cautions
         told = any("is optimistic, by about 0.2 with 20 samples" in each for each in said)
         assert told == (count == 20)
+
+
+def test_importance_is_the_vip_of_partial_least_squares():
+    """With one factor it is the root of p times the share of a squared loading in their sum."""
+    X, Y = frames()
+    est = tr.SparseReducedRankRegressor(1, 3, 2).fit(X, Y)
+    found = est.summary().to_frame("predictors").set_index("predictor").importance
+    loadings = est.summary().to_frame("loadings")
+    own = loadings[loadings.side == "predictor"].set_index("name").loading
+    expected = np.sqrt(X.shape[1] * own**2 / (own**2).sum())
+    pd.testing.assert_series_equal(found.sort_index(), expected.sort_index(), check_names=False)
+    est = tr.SparseReducedRankRegressor(2, 3, None).fit(X, Y)
+    assert (est.summary().to_frame("predictors").importance ** 2).mean() == pytest.approx(5 / 3)

@@ -212,5 +212,5 @@ def test_an_infinite_value_is_an_error_at_zero_only(torch):
 def test_torch_that_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"need torch.*pip install 'thinrank\[torch\]'"):
+    with pytest.raises(ImportError, match=r"need torch.*pip install '\.\[torch\]'"):
         Custom.from_torch(lambda theta: theta, (3, 2))

@@ -9,11 +9,11 @@ from paper.calcium import make_page
 from paper.calcium.images import from_text
 from paper.calcium.labelled_movies import load
 from paper.calcium.study import AFTER, BEFORE
+from paper.markdown import render_markdown
 from paper.studies.executors import run_job
 
 from paper import find_study
-from thinrank.report.markdown import render_markdown
-from thinrank.report.style import drawing
+from thinrank.report.document import drawing
 
 STUDY = find_study("calcium")
 

@@ -2,11 +2,11 @@
 
 import pytest
 import synthetic_records as synthetic
+from paper.markdown import render_markdown
 from paper.registry import find_page
 from paper.rl_sparse_family.page import falls_as_bounded, states_needed
 
-from thinrank.report.markdown import render_markdown
-from thinrank.report.style import drawing
+from thinrank.report.document import drawing
 
 
 def shown(name, records):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import synthetic_records as synthetic
 from paper.commands import own_command
+from paper.markdown import render_markdown
 from paper.registry import find_page
 
 from paper import write_study
-from thinrank.report.markdown import render_markdown
-from thinrank.report.style import drawing
+from thinrank.report.document import drawing
 
 FIGURES = {
     "table1": ["estimation"],

@@ -136,3 +136,56 @@ def test_kept_predictors_are_shown(ax):
     ax = tr.plot.coefficients(tr.SparseReducedRankRegressor(1, 3, None).fit(X, y))
     assert [label.get_text() for label in ax.get_xticklabels()] == ["y"]
     assert all(label.get_text().startswith("x") for label in ax.get_yticklabels())
+
+
+def test_only_the_figures_are_listed():
+    assert dir(tr.plot) == sorted(tr.plot.__all__)
+
+
+@pytest.mark.parametrize("predictors", [2, 5, 8])
+def test_the_label_of_the_color_bar_is_inside_the_figure(predictors):
+    X, Y = fits.paper()
+    ax = tr.plot.coefficients(tr.SparseReducedRankRegressor(1, predictors, None).fit(X, Y))
+    figure = ax.figure
+    figure.canvas.draw()
+    label = figure.axes[1].yaxis.label
+    box, whole = label.get_window_extent(), figure.bbox
+    assert label.get_text().split() == ["standardized", "coefficient"]
+    assert whole.x0 <= box.x0
+    assert box.x1 <= whole.x1
+    assert whole.y0 <= box.y0
+    assert box.y1 <= whole.y1
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_names_without_a_font_have_a_note(ax, monkeypatch):
+    import matplotlib.font_manager as fonts
+
+    monkeypatch.setattr(fonts.fontManager, "ttflist", [])
+    X, Y = fits.paper()
+    renamed = X.rename(columns={name: f"\ue123{name}" for name in X})  # a private character
+    tr.plot.coefficients(tr.SparseReducedRankRegressor(2, 5, None).fit(renamed, Y), ax=ax)
+    assert ax.figure.get_supxlabel() == "Boxes: characters that no installed font has"
+
+
+def test_names_use_an_installed_font_that_has_them(ax, monkeypatch):
+    import matplotlib as mpl
+    import matplotlib.font_manager as fonts
+
+    # STIX has a character that the default font lacks, whatever is installed on the machine
+    path = mpl.get_data_path() + "/fonts/ttf/STIXNonUniBol.ttf"
+    own = set(fonts.get_font(path).get_charmap())
+    lacking = own - set(fonts.get_font(fonts.findfont("DejaVu Sans")).get_charmap())
+    entry = fonts.FontEntry(fname=path, name="STIXNonUnicode", weight=400)
+    monkeypatch.setattr(fonts.fontManager, "ttflist", [*fonts.fontManager.ttflist, entry])
+    X, Y = fits.paper()
+    character = chr(min(lacking))
+    renamed = X.rename(columns={name: f"{character}{name}" for name in X})
+    tr.plot.coefficients(tr.SparseReducedRankRegressor(2, 5, None).fit(renamed, Y), ax=ax)
+    families = {label.get_fontfamily()[-1] for label in ax.get_yticklabels()}
+    assert not ax.figure.get_supxlabel()
+    assert families
+    assert all(
+        chr(min(lacking)) in map(chr, fonts.get_font(fonts.findfont(name)).get_charmap())
+        for name in families
+    )

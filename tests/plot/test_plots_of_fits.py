@@ -266,3 +266,22 @@ def test_shapes_must_agree():
     X, Y = fits.paper()
     with pytest.raises(ValueError, match=r"Y must have the shape of the predictions, \(29, 13\)"):
         tr.plot.observed_predicted(fits.given(), X, Y.iloc[:, :5])
+
+
+def test_the_circle_has_the_correlations_with_the_factors(ax):
+    X, Y = fits.paper()
+    est, Y = fits.given(), Y.copy()
+    Y.iloc[3, 1] = np.nan
+    tr.plot.correlation_circle(est, X, Y, (1, 0), ax=ax)
+    scores = est.transform(X)
+    predictors, responses = (points.get_offsets() for points in ax.collections)
+    for places, data, index in (
+        (predictors, X.iloc[:, est.row_support_], range(len(est.row_support_))),
+        (responses, Y, range(Y.shape[1])),
+    ):
+        for j in index:
+            seen = np.isfinite(data.iloc[:, j])
+            expected = [np.corrcoef(data.iloc[:, j][seen], scores[seen, f])[0, 1] for f in (1, 0)]
+            np.testing.assert_allclose(places[j], expected, atol=1e-10)
+    with pytest.raises(ValueError, match="X and Y must have the columns of the fit"):
+        tr.plot.correlation_circle(est, X, Y.iloc[:, :3])

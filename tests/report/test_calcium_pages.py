@@ -5,12 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from paper.markdown import render_markdown
 
 from thinrank.calcium import make_movie, score_regions
 from thinrank.report.calcium_movie import MovieAnalysis, movie_page, write_movie_page
-from thinrank.report.markdown import render_markdown
-from thinrank.report.page import Picture, Table
-from thinrank.report.style import drawing
+from thinrank.report.document import Picture, Table, drawing
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def test_labelled_beside_estimated(analysis):
     assert len(blocks(page, Picture)[0].figure.axes) == 2
     text = render_markdown(page)
     assert "2 of 3 labelled regions found, combined score 0.67" in text
-    row = "| centres within 5 pixels | 3 | 3 | 2 | 0.67 | 0.67 | 0.67 | 1.00 | 1.00 | 0."
+    row = "| centers within 5 pixels | 3 | 3 | 2 | 0.67 | 0.67 | 0.67 | 1.00 | 1.00 | 0."
     assert row in text
     assert "| exclusion | pixel AUC |" in text
 

@@ -3,8 +3,9 @@
 import matplotlib.figure
 import pytest
 from page_parser import ParsedPage, assert_self_contained
+from paper.markdown import write_page
 
-from thinrank.report.page import (
+from thinrank.report.document import (
     Link,
     Number,
     Page,
@@ -15,7 +16,6 @@ from thinrank.report.page import (
     Text,
     Verdict,
 )
-from thinrank.report.writer import write_page
 
 HOSTILE = "<script>document.title='taken'</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'

@@ -95,7 +95,13 @@ def test_words_of_the_summary_are_on_the_page(page, est):
         assert library in page.text
     assert "random_state=0" in page.text
     assert "Large points are the models that were compared, which the table has." in page.text
-    for title in (*SECTIONS, "Coefficients", "Factors", "Stability", "Samples and predictions"):
+    for title in (
+        *SECTIONS,
+        "Coefficients",
+        "Factors",
+        "What would change with other samples",
+        "Samples and predictions",
+    ):
         assert title in page.text
     assert "Genes and traits" in page.text
     assert "thinrank fit X.csv Y.csv" in page.text
@@ -103,7 +109,7 @@ def test_words_of_the_summary_are_on_the_page(page, est):
 
 def test_coefficients_are_those_of_the_estimator(page, est, data):
     X, Y = data
-    rows = page.table("predictor", "response", "standardised coefficient")[1:]
+    rows = page.table("predictor", "response", "standardized coefficient")[1:]
     coef = np.asarray(est.coef_)
     assert len(rows) == np.count_nonzero(coef)
     scale = X.std(ddof=0).to_numpy()[None, :] / Y.std(ddof=0).to_numpy()[:, None]
@@ -173,7 +179,7 @@ def test_samples_have_their_names(est, data, page, doubtful, tmp_path):
     named = doubtful[0]
     assert named.table("response", "sample")[1][1] == "YAL000"
     assert named.table("sample", "factor 1")[60][0] == "YAL059"
-    assert "Samples far from the centre have their names" in named.text
+    assert "Samples far from the center have their names" in named.text
     assert page.table("row", "factor 1")[1][0] == "0"
     with pytest.raises(ValueError, match="sample_names must have 60 names, one per row, got 2"):
         written(est, tmp_path, X=data[0], Y=data[1], sample_names=["a", "b"])
@@ -188,7 +194,7 @@ def test_names_are_shown_and_do_nothing(data, tmp_path):
         table = tr.selection.stability(clone(est), X, Y, n_resamples=2, pairs=True)
     page = written(est, tmp_path, X=X, Y=Y, stability=table, title=HOSTILE[0], command=HOSTILE[1])
     assert_self_contained(page)
-    rows = page.table("predictor", "response", "standardised coefficient")[1:]
+    rows = page.table("predictor", "response", "standardized coefficient")[1:]
     assert {row[1] for row in rows} == set(HOSTILE)
     assert {row[0] for row in rows} == set(X.columns)
     assert HOSTILE[0] in page.text

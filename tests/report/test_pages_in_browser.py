@@ -128,6 +128,33 @@ def test_filter_shows_the_rows_with_all_words(open_page, report):
     assert len(column(page, table, 0)) == total
 
 
+def test_the_rows_that_are_shown_can_be_downloaded(open_page, report):
+    page = open_page(report)
+    table = first_table(page)
+    wanted = column(page, table, 1)[0]
+    page.get_by_label("Filter").first.fill(wanted)
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="Download as CSV").first.click()
+    assert caught.value.suggested_filename == "coefficients.csv"
+    found = pd.read_csv(caught.value.path(), encoding="utf-8-sig")
+    assert list(found.columns) == table.locator("th").all_inner_texts()
+    assert set(found.response) == {wanted}
+    exact = table.locator("tbody tr:visible td:nth-child(4)").evaluate_all(
+        "cells => cells.map(cell => Number(cell.dataset.v))"
+    )
+    np.testing.assert_array_equal(found.coefficient, exact)
+
+
+def test_on_a_phone_the_names_stay_in_sight(open_page, report):
+    page = open_page(report, viewport={"width": 400, "height": 800})
+    frame = page.locator(".wide").first
+    name = frame.locator("tbody td").first
+    before = name.bounding_box()["x"]
+    frame.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    assert name.bounding_box()["x"] == pytest.approx(before, abs=2)
+    assert name.bounding_box()["width"] <= 200
+
+
 def background(page):
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return [int(part) for part in colour[4:-1].split(",")]

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from page_parser import ParsedPage, assert_self_contained
+from paper.markdown import render_markdown
 
 from thinrank.calcium import Fluorescence, Quality, accepted_neurons, make_movie, read_decisions
 from thinrank.report import MovieAnalysis, write_movie_page
 from thinrank.report.calcium_movie import movie_page
-from thinrank.report.markdown import render_markdown
-from thinrank.report.style import drawing
+from thinrank.report.document import drawing
 
 HOSTILE = '"><script>document.title="taken"</script><img src=x onerror=alert(1)>.tif'
 

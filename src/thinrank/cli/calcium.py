@@ -32,7 +32,7 @@ from thinrank.cli.exit_codes import Output, UnusableArgumentError
 from thinrank.cli.output_place import check_output_folder
 from thinrank.core.imports import import_optional
 from thinrank.report import MovieAnalysis, write_movie_page
-from thinrank.report.libraries import check_libraries
+from thinrank.report.document import check_libraries
 
 SIMULATED_FRAME_RATE = 7.0
 """Default number of frames per second of the simulated movie."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from thinrank.core.factors import Factors
-from thinrank.core.imports import is_installed
+from thinrank.core.imports import how_to_install, is_installed
 from thinrank.datasets import make_two_way_sparse
 from thinrank.estimators import SparseReducedRankRegressor
 
@@ -75,9 +75,7 @@ def _listed(own: np.ndarray, other: np.ndarray) -> str:
 def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Path) -> None:
     """Write the report and name it; if libraries are missing, say how to install them."""
     if not (is_installed("matplotlib") and is_installed("jinja2")):
-        console.print(
-            'No report was written: it needs pip install "thinrank[report]"', soft_wrap=True
-        )
+        console.print(f"No report was written: for one {how_to_install('report')}", soft_wrap=True)
         return
     from thinrank import report  # its libraries are optional
 

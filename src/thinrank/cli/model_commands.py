@@ -293,6 +293,11 @@ def report(
             help="Replace the file of --out; report.html in the folder is always replaced.",
         ),
     ] = False,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    graphml: Annotated[
+        Path | None,
+        typer.Option("--graphml", help="Also write the network to this file, for Cytoscape."),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -302,7 +307,11 @@ def report(
 
     output = Output(json, quiet, debug)
     raise typer.Exit(
-        carry_out("report", output, lambda: run_report(model, x, y, out, overwrite, output))
+        carry_out(
+            "report",
+            output,
+            lambda: run_report(model, x, y, out, overwrite, output, title=title, graphml=graphml),
+        )
     )
 
 

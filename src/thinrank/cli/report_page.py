@@ -23,14 +23,19 @@ def run_report(
     out: Path | None,
     overwrite: bool,
     output: Output,
+    *,
+    title: str | None = None,
+    graphml: Path | None = None,
 ) -> dict[str, Any]:
-    """Write the page, and return what ``--json`` prints.
+    """Write the page and the network, and return what ``--json`` prints.
 
     ``out``: None for ``report.html`` in the folder of the model.
     """
     model = load_model(folder)
     page = folder / "report.html" if out is None else out
     check_new_file(page, overwrite or out is None)
+    if graphml is not None:
+        check_new_file(graphml, overwrite)
     for library in ("jinja2", "matplotlib"):
         import_optional(library)
     from thinrank import report
@@ -45,10 +50,22 @@ def run_report(
         Y=data.Y if data is not None and isinstance(data.Y, np.ndarray) else None,
         stability=table,
         command=command,
+        title=title,
+        data_files=_files(model, x, y),
         sample_names=None if data is None else data.index,
     )
     output.show(f"The report is in {page}; open it in a browser")
+    if graphml is not None:
+        report.write_graphml(model.estimator, graphml)
+        output.show(f"The network is in {graphml}")
     return {"report": str(page), "with_data": data is not None, "with_stability": table is not None}
+
+
+def _files(model: SavedModel, x: Path | None, y: Path | None) -> dict[str, int] | None:
+    """The names of the files of the data, with the number of rows in the fit."""
+    stored = {} if model.record is None else model.record["data"]
+    names = [given or stored.get(key) for key, given in (("x", x), ("y", y))]
+    return {Path(name).name: model.estimator.n_samples_ for name in names if name} or None
 
 
 def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> TrainingData | None:

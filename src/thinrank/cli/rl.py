@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from thinrank.core.imports import is_installed
+from thinrank.core.imports import how_to_install, is_installed
 from thinrank.core.progress import progress_bar
 from thinrank.rl.comparison import Comparison
 
@@ -24,7 +24,7 @@ def run_rl(console: Console, comparison: Comparison, out: Path) -> int:
     drawn = is_installed("matplotlib")
     if not drawn:
         console.print(
-            'No figure will be drawn: it needs pip install "thinrank[report]"', soft_wrap=True
+            f"No figure will be drawn: for one {how_to_install('report')}", soft_wrap=True
         )
     pairs = comparison.features * comparison.actions
     console.print(

@@ -100,7 +100,9 @@ def missing_message(module: str) -> str:
     """The message about a library that is not installed."""
     library = module.partition(".")[0]
     purpose, extra = _EXTRAS[library]
-    return (
-        f"{purpose} need {library}, which is not installed; "
-        f"install it with: pip install 'thinrank[{extra}]'"
-    )
+    return f"{purpose} need {library}, which is not installed; {how_to_install(extra)}"
+
+
+def how_to_install(extra: str) -> str:
+    """How to install an extra. On release this becomes ``pip install 'thinrank[…]'``."""
+    return f"install it in a clone of thinrank with: python -m pip install '.[{extra}]'"

@@ -53,6 +53,22 @@ class Findings:
         return len(self.shares)
 
     @property
+    def importance(self) -> np.ndarray:
+        """What each predictor contributes to the factors, weighted by their shares; (n_features,).
+
+        As the VIP of partial least squares: the mean of the squares over all predictors is 1.
+        """
+        squares = self.predictor_loadings**2
+        total = squares.sum(axis=0)
+        parts = np.divide(squares, total, out=np.zeros_like(squares), where=total > 0)
+        shares = np.nan_to_num(np.maximum(self.shares, 0.0))
+        explained = float(shares.sum())
+        weight = shares / explained if explained > 0 else np.full(self.rank, 1 / max(self.rank, 1))
+        out = np.zeros(len(self.predictor_names))
+        out[self.selected] = np.sqrt(len(out) * (parts @ weight))
+        return out
+
+    @property
     def measure(self) -> str:
         """Name of what ``r2`` measures."""
         return "deviance explained" if self.deviance else "R²"
@@ -234,6 +250,7 @@ def _predictors(found: Findings, most: int | None) -> Columns:
     return {
         "predictor": _named(found.predictor_names, found.used[order]),
         "strength": strength[order],
+        "importance": found.importance[found.used[order]],
         "responses": np.count_nonzero(found.coefficients[order], axis=1),
         "always_kept": kept[order],
     }

@@ -165,35 +165,33 @@ def _factor(found: Findings, j: int) -> str:
     selected = [found.predictor_names[i] for i in found.selected]
     up, down = _signed(found.predictor_loadings[:, j], selected)
     rises, falls = _signed(found.response_loadings[:, j], found.response_names)
-    values = [f"{how} {listed(names)}" for how, names in (("higher", up), ("lower", down)) if names]
-    verbs = ("increase", "decrease") if found.noun == "response" else ("more", "less")
-    parts = [
-        f"{listed(names)} {_change(found, verb, len(names))}"
-        for verb, names in zip(verbs, (rises, falls), strict=True)
-        if names
-    ]
+    if len(falls) > len(rises):
+        rises, falls, up, down = falls, rises, down, up
+    opposite = f"; the opposite holds for {listed(falls)}" if falls else ""
     return (
         f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}: "
-        f"with {' and '.join(values)}, {' and '.join(parts)}."
+        f"{_relation(found, rises, up, down)}{opposite}."
     )
-
-
-def _change(found: Findings, verb: str, count: int) -> str:
-    """What responses or probabilities of classes do."""
-    if found.noun == "class":
-        return f"{'is' if count == 1 else 'are'} {verb} likely"
-    return f"{verb}{'s' * (count == 1)}"
 
 
 def _direction(found: Findings) -> str:
     """The strongest predictors of a single response."""
     selected = [found.predictor_names[i] for i in found.selected]
-    both = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
-    verbs = ("increases with", "decreases with")
+    up, down = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
+    return f"{_relation(found, found.response_names, up, down)}."
+
+
+def _relation(found: Findings, names: Sequence[str], up: list[str], down: list[str]) -> str:
+    """What responses, or probabilities of classes, do as predictors increase."""
+    one = len(names) == 1
+    more, less = f"increase{'s' * one}", f"decrease{'s' * one}"
     if found.noun == "class":
-        verbs = ("is more likely with higher", "is less likely with higher")
-    parts = [f"{verb} {listed(names)}" for verb, names in zip(verbs, both, strict=True) if names]
-    return f"{found.response_names[0]} {' and '.join(parts)}."
+        verb = "is" if one else "are"
+        more, less = f"{verb} more likely", f"{verb} less likely"
+    higher = "higher " * (found.noun == "class")
+    changes = ((more, up), (less, down))
+    parts = [f"{change} with {higher}{listed(some)}" for change, some in changes if some]
+    return f"{listed(names)} {(', and ' if len(up) > 1 else ' and ').join(parts)}"
 
 
 def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str]]:
@@ -360,8 +358,10 @@ default="coefficients"
               standard deviation of the predictor, divided by that of the response (not divided
               for counts and classes).
             - "predictors": the predictors in use, with columns predictor, strength (the root of
-              the sum of squares of the standardised coefficients), responses (their number) and
-              always_kept.
+              the sum of squares of the standardized coefficients), importance (as the VIP of
+              partial least squares: the contribution to the factors, weighted by what these
+              explain; the mean of its squares over all predictors is 1), responses (their number)
+              and always_kept.
             - "responses": all responses, with columns response, r2, held_out_r2 (nan if there is
               none) and predictors (their number).
             - "factors": one row per factor, with columns factor, share, predictors and responses,
@@ -425,6 +425,7 @@ default="coefficients"
             columns = self.table(name, self._max_rows)
             if found.held_out_r2 is None:
                 columns.pop("held_out_r2", None)
+            columns.pop("importance", None)  # in data frames and reports
             kept = columns.pop("always_kept", None)
             if kept is not None:
                 marks = [" (always kept)" * each for each in kept]

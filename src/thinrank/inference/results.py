@@ -29,7 +29,7 @@ _CORRECTIONS = {
     "bh": "Benjamini-Hochberg: false discovery rate",
     "by": "Benjamini-Yekutieli: false discovery rate under any dependence",
 }
-# Measured with default arguments; docs/guide/how_sure_intervals.md.
+# Measured with default arguments; docs/guide/how_sure.md.
 _SELECTED = (
     "The fit selected these pairs: intervals of level 0.95 for predictors that it selected by "
     "chance, with true coefficients of zero, cover zero only 48 to 79 % of the time "

@@ -1,30 +1,27 @@
 """Plots of fitted models and of how they were chosen.
 
 Every function takes ``ax=None``, draws into these Axes or into those of a new figure, and returns
-them. matplotlib comes with ``pip install thinrank[plot]`` and is imported when the first plot is
+them. matplotlib comes with the extra ``plot`` and is imported when the first plot is
 drawn, so this package can be imported without it.
 """
 
 from thinrank.plot.coefficient_map import coefficients
-from thinrank.plot.component_bars import loadings
-from thinrank.plot.discovery_bars import discoveries
 from thinrank.plot.factor_bars import factors
 from thinrank.plot.factor_network import network
-from thinrank.plot.interval_bars import intervals
+from thinrank.plot.factor_plane import biplot, correlation_circle
 from thinrank.plot.iteration_curve import convergence
+from thinrank.plot.matrix_plots import biclusters, loadings, scree
+from thinrank.plot.name_bars import discoveries, intervals, stability
 from thinrank.plot.observed_points import observed_predicted
 from thinrank.plot.path_lines import path
-from thinrank.plot.reordered_matrix import biclusters
-from thinrank.plot.sample_biplot import biplot
-from thinrank.plot.scree_bars import scree
 from thinrank.plot.search_curves import selection
-from thinrank.plot.stable_bars import stability
 
 __all__ = [
     "biclusters",
     "biplot",
     "coefficients",
     "convergence",
+    "correlation_circle",
     "discoveries",
     "factors",
     "intervals",
@@ -36,3 +33,8 @@ __all__ = [
     "selection",
     "stability",
 ]
+
+
+def __dir__() -> list[str]:
+    """The figures, without the modules that draw them."""
+    return list(__all__)

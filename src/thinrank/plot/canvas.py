@@ -1,20 +1,38 @@
-"""The Axes of a plot: given or new, the room in it, and what is written where nothing is drawn."""
+"""What plots share: the Axes and the room in them, names as labels, fonts, colors, the model."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
 from thinrank.core.imports import import_optional
-from thinrank.plot.colours import GREY, INK
+from thinrank.estimators.base import FactorModel
+from thinrank.estimators.findings import Findings, findings
+from thinrank.estimators.summary import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Height of a line of text in units of the font size, with a little space.
-_LINE = 1.25
+# Colors that color-blind readers can tell apart and that stay readable in print.
+INK = "#1d1d1f"  # text and the most important marks
+GRAY = "#6b6b6b"  # reference lines and remarks
+QUIET = "#c4c4c4"  # marks that only give the context of others
+ACCENT = "#0072b2"  # marks of a single kind
+POSITIVE, NEGATIVE, DIVERGING = "#b2182b", "#2166ac", "RdBu_r"  # the map from negative to positive
+# Categories: the palette of Okabe and Ito (2008) without its yellow, which is hard to see on paper.
+CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+NAME_WIDTH = 28  # largest number of characters of a label
+ROW = 0.19  # height of a name in a new figure, in inches
+_LINE = 1.25  # height of a line of text, in font sizes
 _LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points
 
 
@@ -29,10 +47,10 @@ def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
     return ax
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
+def check_count(name: str, value: Any) -> int:
     """The value of an argument that is a number of things; a ValueError unless it is one."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
     return int(value)
 
 
@@ -44,29 +62,110 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     return value
 
 
+def fitted_model(est: Any) -> Findings:
+    """Names, coefficients and loadings of a fitted estimator, as its summary has them."""
+    if not isinstance(est, FactorModel):
+        raise TypeError(
+            "est must be a fitted estimator of thinrank, such as SparseReducedRankRegressor, got "
+            f"{type(est).__name__}"
+        )
+    check_is_fitted(est, "factors_")
+    return findings(est)
+
+
+def selected(
+    model: Findings, standardized: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The predictors in use, the responses with a coefficient, and the coefficients of these."""
+    columns = np.flatnonzero(np.any(model.coefficients != 0, axis=0))
+    values = model.standardized if standardized else model.coefficients
+    # a predictor of unknown scale, which is not in use, has no standardized coefficient
+    return model.used, columns, np.nan_to_num(values[:, columns])
+
+
+def loadings_of(model: Findings) -> tuple[np.ndarray, np.ndarray]:
+    """Loadings of all predictors and of all responses on the factors, in standard deviations."""
+    left = np.zeros((len(model.predictor_names), model.rank))
+    left[model.selected] = model.predictor_loadings
+    return left, model.response_loadings
+
+
+def factor_title(model: Findings, index: int) -> str:
+    """The name of a factor, with the share of the responses that it explains."""
+    return f"factor {index + 1}\n{percent(float(model.shares[index]))} of {model.share_of}"
+
+
+def shorten(name: object, width: int = NAME_WIDTH) -> str:
+    """A name in one line, with its middle replaced by "…" if it is long.
+
+    Both ends are kept, since long names often share a beginning and differ at the end.
+
+    Examples
+    --------
+    >>> shorten("expression of the ribosomal protein L7", width=20)
+    'expression…rotein L7'
+    """
+    text = " ".join(str(name).split())
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def names_at(names: Sequence[object], index: Iterable[int], width: int = NAME_WIDTH) -> list[str]:
+    """Short names of some positions; those that became equal have their position added."""
+    index = list(index)
+    short = [shorten(names[i], width) for i in index]
+    times = Counter(short)
+    return [
+        text if times[text] == 1 else f"{shorten(names[i], width - len(f' [{i}]'))} [{i}]"
+        for i, text in zip(index, short, strict=True)
+    ]
+
+
+def strongest(strength: np.ndarray, most: int) -> np.ndarray:
+    """Positions of the largest values, at most ``most``, the largest first; zeros are left out."""
+    order = np.argsort(-strength, kind="stable")[:most]
+    return order[strength[order] > 0]
+
+
+def shown_of(kind: str, shown: int, total: int) -> str:
+    """The label of an axis of names, which says when some are not shown.
+
+    Examples
+    --------
+    >>> shown_of("predictor", 40, 812)
+    'predictor (strongest 40 of 812 shown)'
+    """
+    return kind if shown >= total else f"{kind} (strongest {shown:,} of {total:,} shown)"
+
+
+def plural(noun: str) -> str:
+    """The plural of "predictor", "response" or "class"."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def by_sign(values: np.ndarray) -> list[str]:
+    """The colors of positive and negative values."""
+    return [POSITIVE if value >= 0 else NEGATIVE for value in values]
+
+
 def room(ax: Axes, which: str) -> int:
     """Number of the smallest labels that fit along an axis."""
-    return max(int(_points(ax, which) / (_LINE * _SMALLEST)), 1)
+    return max(int(size_in_points(ax)["xy".index(which)] / (_LINE * _SMALLEST)), 1)
 
 
 def font_size(ax: Axes, which: str, count: int) -> float:
     """The largest font size, in points, in which ``count`` labels fit along an axis."""
-    return min(max(_points(ax, which) / (_LINE * max(count, 1)), _SMALLEST), _LARGEST)
+    length = size_in_points(ax)["xy".index(which)]
+    return min(max(length / (_LINE * max(count, 1)), _SMALLEST), _LARGEST)
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
-    """Width and height of the Axes in points.
-
-    A layout that is computed when the figure is drawn may still change them a little.
-    """
+    """Width and height of the Axes in points, before the layout of the figure changes them."""
     figure: Any = ax.figure.figure  # also of the Axes of a subfigure
     box = ax.get_window_extent()
     return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
-
-
-def _points(ax: Axes, which: str) -> float:
-    """Length of an axis in points."""
-    return size_in_points(ax)[0 if which == "x" else 1]
 
 
 def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[str]) -> None:
@@ -75,41 +174,57 @@ def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[st
     if which == "y":
         ax.set_yticks(list(places), list(labels), fontsize=size, parse_math=False)
         return
-    each = _points(ax, "x") / max(len(labels), 1)
+    each = size_in_points(ax)[0] / max(len(labels), 1)
     longest = max((len(label) for label in labels), default=0)
     flat = 0.65 * size * longest < each  # 0.65: mean width of a character, in font sizes
+    turn = 0 if flat else 90
     ax.set_xticks(
-        list(places),
-        list(labels),
-        fontsize=size,
-        parse_math=False,
-        rotation=0 if flat else 90,
-        ha="center",
-        va="top",
+        list(places), list(labels), fontsize=size, parse_math=False, rotation=turn, va="top"
     )
+
+
+def name_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """Put names beside rows, from top to bottom."""
+    name_axis(ax, "y", range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def signed_bars(ax: Axes, heights: np.ndarray, values: np.ndarray, place: int, half: float) -> None:
+    """Bars to both sides of ``place``, at most ``half`` long, with a line between the sides."""
+    ax.barh(heights, values * half, left=place, height=0.75, color=by_sign(values))
+    ax.plot([place, place], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
 
 
 def write_instead(ax: Axes, message: str) -> Axes:
     """Write a message into empty Axes, where there is nothing to draw."""
     ax.set_axis_off()
-    ax.text(
-        0.5,
-        0.5,
-        "\n".join(textwrap.wrap(message, 44)),
-        ha="center",
-        va="center",
-        color=INK,
-        transform=ax.transAxes,
-        parse_math=False,
-    )
+    text = "\n".join(textwrap.wrap(message, 44))
+    style: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False}
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, **style)
     return ax
+
+
+def color_bar(ax: Axes, image: Any, label: str = "", extend: str = "neither") -> None:
+    """Add a color bar whose label has a line per word, so that it fits beside few rows."""
+    figure: Any = ax.get_figure()
+    text = label.replace(" ", "\n")
+    bar = figure.colorbar(image, ax=ax, label=text, shrink=0.8, aspect=25, extend=extend)
+    bar.outline.set_visible(False)
 
 
 def open_frame(ax: Axes) -> None:
     """Remove the upper and right line of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
     for spine in ax.spines.values():
-        spine.set_edgecolor(GREY)
+        spine.set_edgecolor(GRAY)
+
+
+def legend_of(ax: Axes, **options: Any) -> None:
+    """A legend that shows names as they are: one with dollar signs is not a formula."""
+    legend = ax.legend(**{"frameon": False, "fontsize": 8} | options)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def whole_numbers(ax: Axes, which: str) -> None:
@@ -130,12 +245,89 @@ def log_scale(
     if with_zero:
         (ax.set_xscale if which == "x" else ax.set_yscale)("symlog", linthresh=1.0)
         powers = [10.0**i for i in range(len(f"{high:.0f}"))]
-        ruler.set_major_locator(
-            ticker.FixedLocator([0.0, *(digit * power for power in powers for digit in digits)])
-        )
+        ticks = [0.0, *(digit * power for power in powers for digit in digits)]
+        ruler.set_major_locator(ticker.FixedLocator(ticks))
     else:
         ax.set(**{f"{which}scale": "log"})
         ruler.set_major_locator(ticker.LogLocator(subs=digits))
     ruler.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     ruler.set_minor_locator(ticker.NullLocator())
     return True
+
+
+def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions at least a gap apart and close to the given ones, in the same order.
+
+    Labels that would overlap are spread around their mean and moved inside the limits. If they
+    do not fit, they are spaced evenly over the whole range.
+
+    Examples
+    --------
+    >>> apart([1.0, 5.0, 1.0], gap=1.0, low=0.0, high=6.0)
+    [0.5, 5.0, 1.5]
+    """
+    count = len(places)
+    order = sorted(range(count), key=lambda i: places[i])
+    found = [0.0] * count
+    if count > 1 and (count - 1) * gap >= high - low:
+        for i, place in zip(order, np.linspace(low, high, count).tolist(), strict=True):
+            found[i] = place
+        return found
+
+    def lowest(members: Sequence[int]) -> float:
+        span = gap * (len(members) - 1)
+        mean = sum(places[i] for i in members) / len(members)
+        return min(max(mean - span / 2, low), max(high - span, low))
+
+    groups: list[list[int]] = []  # each with its members from low to high
+    for i in order:
+        groups.append([i])
+        while len(groups) > 1 and lowest(groups[-2]) + gap * len(groups[-2]) > lowest(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    for members in groups:
+        begin = float(lowest(members))
+        for step, i in enumerate(members):
+            found[i] = begin + step * gap
+    return found
+
+
+def with_fonts(ax: Axes) -> Axes:
+    """Give texts a font that has their characters; where none is installed, a note says so."""
+    every = ax.findobj(import_optional("matplotlib.text").Text)
+    texts: list[Any] = [text for text in every if not text.get_text().isascii()]
+    if not texts:
+        return ax
+    lacking = frozenset("".join(text.get_text() for text in texts)) - _characters(_default_font())
+    lacking = frozenset(character for character in lacking if not character.isspace())
+    family = _font_with(lacking) if lacking else None
+    for text in texts if family else ():
+        text.set_fontfamily([*text.get_fontfamily(), family])
+    if lacking and family is None:
+        figure: Any = ax.figure.figure
+        if not figure.get_supxlabel():
+            note = "Boxes: characters that no installed font has"
+            figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=GRAY)
+    return ax
+
+
+def _default_font() -> str:
+    manager = import_optional("matplotlib.font_manager")
+    return str(manager.findfont(manager.FontProperties()))
+
+
+@cache
+def _characters(path: str) -> frozenset[str]:
+    """The characters that a font file has."""
+    font = import_optional("matplotlib.font_manager").get_font(path)
+    return frozenset(map(chr, font.get_charmap()))
+
+
+@lru_cache(maxsize=16)
+def _font_with(characters: frozenset[str]) -> str | None:
+    """The family of an installed font that has all the characters, or None."""
+    entries = import_optional("matplotlib.font_manager").fontManager.ttflist
+    regular = [e for e in entries if e.style == "normal" and e.weight in (400, "normal", "regular")]
+    for entry in sorted(regular, key=lambda e: ("Sans" not in e.name, e.name)):
+        if "Last Resort" not in entry.name and characters <= _characters(entry.fname):
+            return str(entry.name)
+    return None

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.cluster.hierarchy import dendrogram, linkage
 
-from thinrank.plot.canvas import axes_of, check_count, name_axis, room, write_instead
-from thinrank.plot.colours import DIVERGING, GREY
-from thinrank.plot.fitted_model import fitted_model, selected
-from thinrank.plot.labels import names_at, shown_of, strongest
+from thinrank.core.imports import import_optional
+from thinrank.plot import canvas
+from thinrank.plot.canvas import DIVERGING, GRAY, names_at, shown_of, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CELL = 0.22  # side of a cell of a new figure, in inches
-_MARGIN = 2.4  # room for names and colour bar, in inches
+_TREE = 0.08  # height of the tree of the clusters, as a part of the side of the map
+_MARGIN = 2.4  # room for names and color bar, in inches
 
 
 def coefficients(
@@ -39,7 +39,8 @@ def coefficients(
         it by that of the response, so that they can be compared. False shows ``coef_`` itself.
     cluster : bool, default=True
         Whether to order predictors and responses by hierarchical clustering, so that similar ones
-        are next to each other. False keeps the order of the data.
+        are next to each other, and to draw the trees of the clusters. False keeps the order of the
+        data.
     max_predictors : int, default=40
         Largest number of predictors shown: those with the largest coefficients (in Euclidean
         norm). In small Axes fewer are shown, so that their names can be read.
@@ -62,40 +63,51 @@ def coefficients(
     >>> ax.images[0].get_array().shape
     (5, 13)
     """
-    max_predictors = check_count("max_predictors", max_predictors)
-    max_responses = check_count("max_responses", max_responses)
-    model = fitted_model(est)
-    rows, columns, values = selected(model, standardized)
+    max_predictors = canvas.check_count("max_predictors", max_predictors)
+    max_responses = canvas.check_count("max_responses", max_responses)
+    model = canvas.fitted_model(est)
+    rows, columns, values = canvas.selected(model, standardized)
     high, wide = min(len(rows), max_predictors), min(len(columns), max_responses)
-    ax = axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), max(1.2 + _CELL * high, 2.8))
+    ax = canvas.axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), max(1.2 + _CELL * high, 2.8))
     if not len(columns):
-        return write_instead(ax, "All coefficients are zero: no predictor was selected.")
-    top = np.sort(strongest(np.linalg.norm(values, axis=1), min(high, room(ax, "y"))))
-    left = np.sort(strongest(np.linalg.norm(values, axis=0), min(wide, room(ax, "x"))))
+        return canvas.write_instead(ax, "All coefficients are zero: no predictor was selected.")
+    most = min(high, canvas.room(ax, "y")), min(wide, canvas.room(ax, "x"))
+    top = np.sort(strongest(np.linalg.norm(values, axis=1), most[0]))
+    left = np.sort(strongest(np.linalg.norm(values, axis=0), most[1]))
     shown = values[np.ix_(top, left)]
     if cluster:
-        down, across = _order(shown), _order(shown.T)
+        down, across = _clustered(ax, shown, "y"), _clustered(ax, shown.T, "x")
         top, left, shown = top[down], left[across], shown[np.ix_(down, across)]
     limit = float(np.abs(shown).max())
     image = ax.imshow(
         shown, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
     )
-    name_axis(ax, "y", range(len(top)), names_at(model.predictor_names, rows[top]))
-    name_axis(ax, "x", range(len(left)), names_at(model.response_names, columns[left]))
+    canvas.name_axis(ax, "y", range(len(top)), names_at(model.predictor_names, rows[top]))
+    canvas.name_axis(ax, "x", range(len(left)), names_at(model.response_names, columns[left]))
     ax.tick_params(length=0)
     for spine in ax.spines.values():
-        spine.set_edgecolor(GREY)
+        spine.set_edgecolor(GRAY)
     ax.set_ylabel(shown_of("predictor", len(top), len(rows)))
     ax.set_xlabel(shown_of(model.noun, len(left), len(columns)))
-    figure: Any = ax.get_figure()
-    label = "standardised coefficient" if standardized else "coefficient"
-    bar = figure.colorbar(image, ax=ax, label=label, shrink=0.8, aspect=25)
-    bar.outline.set_visible(False)
-    return ax
+    canvas.color_bar(ax, image, "standardized coefficient" if standardized else "coefficient")
+    return canvas.with_fonts(ax)
 
 
-def _order(values: np.ndarray) -> np.ndarray:
-    """The order of the rows in which similar ones are next to each other."""
-    if len(values) < 3:
+def _clustered(ax: Axes, values: np.ndarray, which: str) -> np.ndarray:
+    """The order of the rows in which similar ones are neighbors; their tree is drawn outside."""
+    count = len(values)
+    if count < 3:
         return np.argsort(-values.sum(axis=1), kind="stable")
-    return leaves_list(linkage(values, method="average", optimal_ordering=True))
+    tree = dendrogram(linkage(values, method="average", optimal_ordering=True), no_plot=True)
+    along = (np.asarray(tree["icoord"]) - 5) / 10  # scipy puts the leaves at 5, 15, 25, …
+    heights = np.asarray(tree["dcoord"])
+    side = ax.inset_axes((0, 1, 1, _TREE) if which == "x" else (1, 0, _TREE, 1))
+    pairs = (along, heights) if which == "x" else (heights, along)
+    lines = import_optional("matplotlib.collections").LineCollection
+    side.add_collection(lines(np.stack(pairs, axis=-1), colors=GRAY, linewidths=0.7))
+    limits: Any = (-0.5, count - 0.5), (0, 1.05 * float(heights.max()) or 1.0)
+    side.set(xlim=limits[which == "y"], ylim=limits[which == "x"])
+    if which == "y":
+        side.invert_yaxis()  # the first row is on top
+    side.set_axis_off()
+    return np.asarray(tree["leaves"])

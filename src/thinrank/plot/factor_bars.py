@@ -9,26 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.estimators.findings import Findings
-from thinrank.estimators.summary import percent
-from thinrank.plot.canvas import (
-    axes_of,
-    check_count,
-    name_axis,
-    room,
-    size_in_points,
-    write_instead,
-)
-from thinrank.plot.colours import GREY, QUIET, by_sign
-from thinrank.plot.fitted_model import fitted_model, loadings
-from thinrank.plot.labels import names_at, plural, strongest
+from thinrank.plot import canvas
+from thinrank.plot.canvas import GRAY, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 _SPACE = 1.6  # least number of rows between predictors and responses, for a title
 _TITLE = 8.0  # font size of these titles, in points
+NO_FACTORS = "The rank is 0: there are no factors."
 
 
 def factors(
@@ -79,38 +69,28 @@ def factors(
     >>> [label.get_text().split()[:2] for label in ax.get_xticklabels()]
     [['factor', '1'], ['factor', '2']]
     """
-    max_predictors = check_count("max_predictors", max_predictors)
-    max_responses = check_count("max_responses", max_responses)
-    model = fitted_model(est)
-    which = _which(factors, model.rank, check_count("max_factors", max_factors))
-    left, right = loadings(model)
-    high = min(int(np.count_nonzero(left[:, which].any(axis=1))), max_predictors)
-    low = min(int(np.count_nonzero(right[:, which].any(axis=1))), max_responses)
-    width = 2.6 + 1.5 * len(which)
-    ax = axes_of(ax, min(max(width, 4.8), 11.0), max(1.1 + _ROW * (high + low + _SPACE), 2.8))
+    max_predictors = canvas.check_count("max_predictors", max_predictors)
+    max_responses = canvas.check_count("max_responses", max_responses)
+    model = canvas.fitted_model(est)
+    which = _which(factors, model.rank, canvas.check_count("max_factors", max_factors))
+    left, right = (loadings[:, which] for loadings in canvas.loadings_of(model))
+    high = min(int(np.count_nonzero(left.any(axis=1))), max_predictors)
+    low = min(int(np.count_nonzero(right.any(axis=1))), max_responses)
+    width = min(max(2.6 + 1.5 * len(which), 4.8), 11.0)
+    ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * (high + low + _SPACE), 2.8))
     if model.rank == 0:
-        return no_factors(ax)
-    fitting = max(room(ax, "y") - 2, 2)
+        return canvas.write_instead(ax, NO_FACTORS)
+    fitting = max(canvas.room(ax, "y") - 2, 2)
     if high + low > fitting:
         high = max(round(fitting * high / (high + low)), 1)
         low = max(fitting - high, 1)
-    _draw_sides(ax, model, which, (left[:, which], right[:, which]), (high, low))
-    ax.set_xticks(range(len(which)), [factor_title(model, i) for i in which], fontsize=9)
+    _draw_sides(ax, model, (left, right), (high, low))
+    ax.set_xticks(range(len(which)), [canvas.factor_title(model, i) for i in which], fontsize=9)
     ax.xaxis.tick_top()
     ax.set_xlim(-0.55, len(which) - 0.45)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return ax
-
-
-def factor_title(model: Findings, index: int) -> str:
-    """The name of a factor, with the share of the responses that it explains."""
-    return f"factor {index + 1}\n{percent(float(model.shares[index]))} of {model.share_of}"
-
-
-def no_factors(ax: Axes) -> Axes:
-    """The message of plots of factors if the rank is 0."""
-    return write_instead(ax, "The rank is 0: there are no factors.")
+    return canvas.with_fonts(ax)
 
 
 def _which(factors: Any, rank: int, most: int) -> list[int]:
@@ -129,43 +109,29 @@ def _which(factors: Any, rank: int, most: int) -> list[int]:
 
 
 def _draw_sides(
-    ax: Axes,
-    model: Findings,
-    which: Sequence[int],
-    sides: tuple[np.ndarray, np.ndarray],
-    most: tuple[int, int],
+    ax: Axes, model: Findings, sides: tuple[np.ndarray, np.ndarray], most: tuple[int, int]
 ) -> None:
     """Bars of the predictors, then of the responses, from top to bottom."""
-    names = (model.predictor_names, model.response_names)
     # the title needs a line of text, which may be more than one row of bars
-    space = max(_SPACE, 1.7 * _TITLE * (sum(most) + 4) / size_in_points(ax)[1])
+    space = max(_SPACE, 1.7 * _TITLE * (sum(most) + 4) / canvas.size_in_points(ax)[1])
     place = 0.0
     places: list[float] = []
     labels: list[str] = []
-    for kind, values, known, limit in zip(
-        ("predictors", plural(model.noun)), sides, names, most, strict=True
-    ):
+    kinds = ("predictors", model.predictor_names), (canvas.plural(model.noun), model.response_names)
+    for (kind, names), values, limit in zip(kinds, sides, most, strict=True):
         total = int(np.count_nonzero(values.any(axis=1)))
         shown = _in_order(values, strongest(np.abs(values).max(axis=1), limit))
         heights = place + np.arange(len(shown))
         note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
-        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GREY, va="center")
-        for column in range(len(which)):
-            own = values[shown, column]
-            largest = float(np.abs(values[:, column]).max()) or 1.0
-            ax.barh(
-                heights,
-                own / largest * _HALF,
-                left=column,
-                height=0.75,
-                color=[by_sign(value) for value in own],
-            )
-            ax.plot([column, column], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
-        places.extend(heights.tolist())
-        labels.extend(names_at(known, shown))
+        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GRAY, va="center")
+        for column, own in enumerate(values.T):
+            largest = float(np.abs(own).max()) or 1.0
+            canvas.signed_bars(ax, heights, own[shown] / largest, column, _HALF)
+        places += heights.tolist()
+        labels += canvas.names_at(names, shown)
         place = float(heights[-1]) + 1 + space
     ax.set_ylim(place - space - 0.4, -space)
-    name_axis(ax, "y", places, labels)
+    canvas.name_axis(ax, "y", places, labels)
 
 
 def _in_order(loadings: np.ndarray, shown: np.ndarray) -> np.ndarray:

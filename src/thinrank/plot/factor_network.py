@@ -8,11 +8,9 @@ import numpy as np
 
 from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings
-from thinrank.plot.canvas import axes_of, check_choice, check_count, font_size, room, write_instead
-from thinrank.plot.colours import GREY, INK, by_sign
-from thinrank.plot.factor_bars import no_factors
-from thinrank.plot.fitted_model import fitted_model, loadings, selected
-from thinrank.plot.labels import names_at, plural, shown_of, strongest
+from thinrank.plot import canvas
+from thinrank.plot.canvas import GRAY, INK, names_at, shown_of, strongest
+from thinrank.plot.factor_bars import NO_FACTORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +36,7 @@ def network(
 
     Predictors are on the left, responses on the right. The width of an edge is its strength, in
     standard deviations, relative to the strongest one of its side; red edges are positive, blue
-    ones negative. A path of two edges of the same colour raises the response.
+    ones negative. A path of two edges of the same color raises the response.
 
     Parameters
     ----------
@@ -71,19 +69,19 @@ def network(
     >>> len(ax.texts) - 3  # without the titles of the columns
     20
     """
-    through = check_choice("through", through, ("factors", "coefficients"))
-    max_edges = check_count("max_edges", max_edges)
-    max_predictors = check_count("max_predictors", max_predictors)
-    max_responses = check_count("max_responses", max_responses)
-    model = fitted_model(est)
-    rows, columns, values = selected(model)
+    through = canvas.check_choice("through", through, ("factors", "coefficients"))
+    max_edges = canvas.check_count("max_edges", max_edges)
+    max_predictors = canvas.check_count("max_predictors", max_predictors)
+    max_responses = canvas.check_count("max_responses", max_responses)
+    model = canvas.fitted_model(est)
+    rows, columns, values = canvas.selected(model)
     tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))
-    ax = axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
+    ax = canvas.axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
     if through == "factors" and model.rank == 0:
-        return no_factors(ax)
+        return canvas.write_instead(ax, NO_FACTORS)
     if not len(columns):
-        return write_instead(ax, "All coefficients are zero: no predictor was selected.")
-    most = room(ax, "y") * 4 // 5
+        return canvas.write_instead(ax, "All coefficients are zero: no predictor was selected.")
+    most = canvas.room(ax, "y") * 4 // 5
     top = strongest(np.linalg.norm(values, axis=1), min(max_predictors, most))
     side = strongest(np.linalg.norm(values, axis=0), min(max_responses, most))
     if through == "factors":
@@ -93,24 +91,24 @@ def network(
     top, side = top[down], side[across]
     heights = [_heights(layer.shape[0]) for layer in layers] + [_heights(len(side))]
     _draw_layers(ax, layers, heights, max_edges)
-    size = font_size(ax, "y", round(1.25 * max(len(top), len(side))))
+    size = canvas.font_size(ax, "y", round(1.25 * max(len(top), len(side))))
     _draw_names(ax, 0, heights[0], names_at(model.predictor_names, rows[top]), size)
     _draw_names(ax, 2, heights[-1], names_at(model.response_names, columns[side]), size)
     titles = [shown_of("predictors", len(top), len(rows))]
     titles += ["factors"] if through == "factors" else []
-    titles += [shown_of(plural(model.noun), len(side), len(columns))]
+    titles += [shown_of(canvas.plural(model.noun), len(side), len(columns))]
     _draw_titles(ax, titles)
     ax.set_xlim(-0.9, 2.9)
     ax.set_ylim(-0.06, 1.14)
     ax.set_axis_off()
-    return ax
+    return canvas.with_fonts(ax)
 
 
 def _by_factors(
     model: Findings, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Orders of predictors and responses in which few edges cross, and the loadings as edges."""
-    left, right = loadings(model)
+    left, right = canvas.loadings_of(model)
     left, right = left[rows], right[columns].T
     down = np.argsort(_centres(left), kind="stable")
     across = np.argsort(_centres(right.T), kind="stable")
@@ -156,17 +154,14 @@ def _draw_edges(
     step = np.linspace(0, 1, _STEPS)
     bend = step**2 * (3 - 2 * step)  # level at both ends
     x = start[0] + step * (end[0] - start[0])
-    lines, widths, colours = [], [], []
-    for i, j in pairs:
-        y = start[1][i] + bend * (end[1][j] - start[1][i])
-        lines.append(np.column_stack([x, y]))
-        widths.append(_WIDEST * strength[i, j])
-        colours.append(by_sign(float(weights[i, j])))
+    rise = end[1][pairs[:, 1]] - start[1][pairs[:, 0]]
+    y = start[1][pairs[:, 0], None] + bend * rise[:, None]
+    values = weights[pairs[:, 0], pairs[:, 1]]
+    look: Any = {"colors": canvas.by_sign(values), "alpha": 0.65, "capstyle": "round"}
+    look["linewidths"] = _WIDEST * strength[pairs[:, 0], pairs[:, 1]]
     collection = import_optional("matplotlib.collections").LineCollection
-    ax.add_collection(
-        collection(lines, linewidths=widths, colors=colours, alpha=0.65, capstyle="round")
-    )
-    return len(lines)
+    ax.add_collection(collection([np.column_stack([x, each]) for each in y], **look))
+    return len(pairs)
 
 
 def _draw_layers(
@@ -181,34 +176,20 @@ def _draw_layers(
         total += int(np.count_nonzero(layer))
     if drawn < total:
         note = f"strongest {drawn:,} of {total:,} edges shown"
-        ax.set_title(note, y=-0.04, fontsize=8, color=GREY)
+        ax.set_title(note, y=-0.04, fontsize=8, color=GRAY)
     for x, nodes in ((0, heights[0]), (2, heights[-1])):
         ax.plot(np.full(len(nodes), x), nodes, "o", color=INK, markersize=3.5, zorder=3)
     for i, place in enumerate(heights[1] if len(heights) == 3 else []):
-        ax.text(
-            1,
-            float(place),
-            str(i + 1),
-            ha="center",
-            va="center",
-            fontsize=8,
-            zorder=4,
-            bbox={"boxstyle": "circle,pad=0.3", "facecolor": "white", "edgecolor": INK},
-        )
+        circle: Any = {"boxstyle": "circle,pad=0.3", "facecolor": "white", "edgecolor": INK}
+        style: Any = {"ha": "center", "va": "center", "fontsize": 8, "zorder": 4, "bbox": circle}
+        ax.text(1, float(place), str(i + 1), **style)
 
 
 def _draw_titles(ax: Axes, titles: list[str]) -> None:
     align = {0: "right", 1: "center", 2: "left"}
     for x, title in zip(np.linspace(0, 2, len(titles)), titles, strict=True):
-        ax.text(
-            float(x),
-            1.09,
-            title.replace(" (", "\n("),
-            ha=align[int(x)],
-            va="bottom",
-            color=GREY,
-            fontsize=8,
-        )
+        text = title.replace(" (", "\n(")
+        ax.text(float(x), 1.09, text, ha=align[int(x)], va="bottom", color=GRAY, fontsize=8)
 
 
 def _draw_names(ax: Axes, x: float, heights: np.ndarray, names: list[str], size: float) -> None:

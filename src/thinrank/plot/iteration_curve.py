@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.core.result import History
-from thinrank.plot.canvas import (
-    axes_of,
-    check_choice,
-    log_scale,
-    open_frame,
-    whole_numbers,
-    write_instead,
-)
-from thinrank.plot.colours import ACCENT, GREY
+from thinrank.plot import canvas
+from thinrank.plot.canvas import ACCENT, GRAY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,11 +43,11 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
     >>> len(ax.lines[0].get_xdata()) == est.n_iter_
     True
     """
-    show = check_choice("show", show, ("objective", "excess", "change"))
+    show = canvas.check_choice("show", show, ("objective", "excess", "change"))
     history, message = _history(est)
-    ax = axes_of(ax)
+    ax = canvas.axes_of(ax)
     if not history:
-        return write_instead(ax, f"There are no iterations. {message}")
+        return canvas.write_instead(ax, f"There are no iterations. {message}")
     iterations = np.asarray([record.iteration for record in history])
     values = np.asarray(history.changes if show == "change" else history.objectives, dtype=float)
     if show == "excess":
@@ -63,23 +56,23 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
     if show != "objective":
         drawn &= values > 0  # zero, as in the last iteration, has no logarithm
     if not drawn.any():
-        return write_instead(ax, f"The {show} is 0 in every iteration. {message}")
+        return canvas.write_instead(ax, f"The {show} is 0 in every iteration. {message}")
     iterations, values = iterations[drawn], values[drawn]
     few = len(values) <= 30
     ax.plot(iterations, values, color=ACCENT, marker="o" if few else None, markersize=4)
     settled = _settled(history)
     if settled is not None:
-        ax.axvline(settled, color=GREY, linestyle=":", label="supports final")
-        ax.legend(frameon=False, fontsize=8)
-    whole_numbers(ax, "x")
+        ax.axvline(settled, color=GRAY, linestyle=":", label="supports final")
+        canvas.legend_of(ax)
+    canvas.whole_numbers(ax, "x")
     if len(iterations) == 1:
         ax.set_xlim(iterations[0] - 1, iterations[0] + 1)
-    log = log_scale(ax, "y", float(values.min()), float(values.max()))
+    log = canvas.log_scale(ax, "y", float(values.min()), float(values.max()))
     ax.set_xlabel("iteration")
     name = {"excess": "objective above its least value", "change": "relative change"}
     ax.set_ylabel(name.get(show, show) + (" (log scale)" if log else ""))
-    ax.set_title(message, loc="left", fontsize=8, color=GREY, parse_math=False)
-    open_frame(ax)
+    ax.set_title(message, loc="left", fontsize=8, color=GRAY, parse_math=False)
+    canvas.open_frame(ax)
     return ax
 
 

@@ -1,16 +1,20 @@
-"""Observed values or frequencies against predictions."""
+"""Observed values or frequencies against predictions, for every kind of estimator."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank import arrays
 from thinrank.estimators.description import observed_r2
-from thinrank.plot.canvas import axes_of, open_frame, write_instead
-from thinrank.plot.colours import ACCENT, CATEGORIES, GREY, MARKERS
-from thinrank.plot.labels import as_written, shorten
-from thinrank.plot.prediction_pairs import Pairs, prediction_pairs
+from thinrank.estimators.input_types import column_names
+from thinrank.estimators.responses import responses_of
+from thinrank.losses.families import Bernoulli, Mixed, Multinomial
+from thinrank.plot import canvas
+from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, MARKERS, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,15 +70,15 @@ def observed_predicted(
             "Y has both probabilities and numbers, which do not share an axis; name one of the "
             "responses with response="
         )
-    ax = axes_of(ax, 5.2, 5.0)
+    ax = canvas.axes_of(ax, 5.2, 5.0)
     if not np.isfinite(pairs.observed).any():
-        return write_instead(ax, "Y has no observed entries.")
+        return canvas.write_instead(ax, "Y has no observed entries.")
     if pairs.probability.all():
         _draw_calibration(ax, pairs)
     else:
         _draw_points(ax, pairs)
-    open_frame(ax)
-    return ax
+    canvas.open_frame(ax)
+    return canvas.with_fonts(ax)
 
 
 def _draw_points(ax: Axes, pairs: Pairs) -> None:
@@ -82,31 +86,22 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
     r2 = observed_r2(observed, predicted)
     many = len(names) > 1
     if many:
-        centre, spread = np.nanmean(observed, axis=0), np.nanstd(observed, axis=0)
+        center, spread = np.nanmean(observed, axis=0), np.nanstd(observed, axis=0)
         spread = np.where(spread > 0, spread, 1.0)
-        observed, predicted = (observed - centre) / spread, (predicted - centre) / spread
+        observed, predicted = (observed - center) / spread, (predicted - center) / spread
     seen = np.isfinite(observed)
     low = float(min(observed[seen].min(), predicted[seen].min()))
     high = float(max(observed[seen].max(), predicted[seen].max()))
     margin = 0.05 * (high - low) or 0.5
-    ax.axline((low, low), slope=1, color=GREY, linestyle="--", linewidth=1, zorder=1)
+    ax.axline((low, low), slope=1, color=GRAY, linestyle="--", linewidth=1, zorder=1)
     if np.count_nonzero(seen) > _MOST_POINTS:
         ax.hexbin(predicted[seen], observed[seen], gridsize=60, bins="log", cmap="Blues", mincnt=1)
     elif many and len(names) <= len(CATEGORIES):
-        for name, own, fitted, colour, marker in zip(
-            names, observed.T, predicted.T, CATEGORIES, MARKERS, strict=False
-        ):
-            ax.scatter(
-                fitted,
-                own,
-                s=16,
-                color=colour,
-                marker=marker,
-                alpha=0.7,
-                linewidths=0,
-                label=shorten(name),
-            )
-        as_written(ax.legend(frameon=False, fontsize=8, loc="lower right").get_texts())
+        look: Any = {"s": 16, "alpha": 0.7, "linewidths": 0}
+        for j, name in enumerate(names):
+            look |= {"color": CATEGORIES[j], "marker": MARKERS[j], "label": shorten(name)}
+            ax.scatter(predicted[:, j], observed[:, j], **look)
+        canvas.legend_of(ax, loc="lower right")
     else:
         size = float(np.clip(8000 / np.count_nonzero(seen), 4, 20))
         ax.scatter(predicted[seen], observed[seen], s=size, color=ACCENT, alpha=0.5, linewidths=0)
@@ -120,30 +115,21 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
 
 def _draw_calibration(ax: Axes, pairs: Pairs) -> None:
     """Observed frequencies against probabilities, one line per column if they are few."""
-    ax.axline((0, 0), slope=1, color=GREY, linestyle="--", linewidth=1, zorder=1)
+    ax.axline((0, 0), slope=1, color=GRAY, linestyle="--", linewidth=1, zorder=1)
     seen = np.isfinite(pairs.observed)
     together = len(pairs.names) > len(CATEGORIES)
-    columns = [...] if together else list(range(len(pairs.names)))
-    for place, column in enumerate(columns):
-        index: Any = (slice(None), column) if not together else (...,)
+    look: Any = {"markersize": 5, "linewidth": 1.2, "elinewidth": 0.8, "capsize": 2}
+    for place in range(1 if together else len(pairs.names)):
+        index: Any = ... if together else (slice(None), place)
         mask = seen[index]
         if not mask.any():
             continue
         mean, frequency, error = _binned(pairs.predicted[index][mask], pairs.observed[index][mask])
-        ax.errorbar(
-            mean,
-            frequency,
-            yerr=error,
-            color=CATEGORIES[place],
-            marker=MARKERS[place],
-            markersize=5,
-            linewidth=1.2,
-            elinewidth=0.8,
-            capsize=2,
-            label=None if together else shorten(pairs.names[place]),
-        )
-    if len(columns) > 1:
-        as_written(ax.legend(frameon=False, fontsize=8, loc="lower right").get_texts())
+        look |= {"color": CATEGORIES[place], "marker": MARKERS[place]}
+        label = None if together else shorten(pairs.names[place])
+        ax.errorbar(mean, frequency, yerr=error, label=label, **look)
+    if not together and len(pairs.names) > 1:
+        canvas.legend_of(ax, loc="lower right")
     one = shorten(pairs.names[0]) if len(pairs.names) == 1 else None
     ax.set_xlabel("predicted probability" + (f" of {one}" if one else ""), parse_math=False)
     ax.set_ylabel("observed frequency" + (f" of {one}" if one else ""), parse_math=False)
@@ -167,4 +153,103 @@ def _binned(
 
 
 def _note(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", fontsize=9, color=GREY)
+    ax.set_title(text, loc="left", fontsize=9, color=GRAY)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Observations and predictions, one column per response, class or category."""
+
+    names: list[str]  # names of the columns
+    # (n_samples, n_columns) observations, nan where one is missing, and predictions
+    observed: np.ndarray
+    predicted: np.ndarray
+    # (n_columns,) whether the predictions are probabilities of what is observed as 0 or 1
+    probability: np.ndarray
+
+    def only(self, response: Any) -> Pairs:
+        """The columns of one response."""
+        if isinstance(response, Integral) and not isinstance(response, bool):
+            if not 0 <= int(response) < len(self.names):
+                raise ValueError(
+                    f"response must be a position from 0 to {len(self.names) - 1} or a name, got "
+                    f"{response!r}"
+                )
+            places = [int(response)]
+        else:
+            places = [i for i, name in enumerate(self.names) if name == response]
+            places = places or [
+                i for i, name in enumerate(self.names) if name.startswith(f"{response}=")
+            ]
+        if not places:
+            known = ", ".join(repr(name) for name in self.names[:5])
+            more = ", ..." if len(self.names) > 5 else ""
+            raise ValueError(
+                f"response must be one of {known}{more} or a position, got {response!r}"
+            )
+        return Pairs(
+            [self.names[i] for i in places],
+            self.observed[:, places],
+            self.predicted[:, places],
+            self.probability[places],
+        )
+
+
+def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:
+    """Observations and predictions of an estimator."""
+    names = canvas.fitted_model(est).response_names
+    if hasattr(est, "predict_proba"):
+        observed, predicted = _of_classifier(est, X, Y)
+        probability = np.ones(len(names), dtype=bool)
+    elif hasattr(est, "categories_"):
+        observed, predicted = _of_glm(est, X, Y)
+        probability = _are_probabilities(est.family_, len(names))
+    else:
+        observed = _matrix(Y)
+        predicted = _matrix(est.predict(X))
+        probability = np.zeros(len(names), dtype=bool)
+    if observed.shape != predicted.shape:
+        raise ValueError(
+            f"Y must have the shape of the predictions, {predicted.shape}, got {observed.shape}"
+        )
+    return Pairs(names, observed, predicted, probability)
+
+
+def _of_classifier(est: Any, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    predicted = arrays.to_numpy(est.predict_proba(X))
+    labels = arrays.to_numpy(Y) if arrays.is_array(Y) else np.asarray(Y)
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        return labels.astype(np.float64), predicted
+    labels = labels.reshape(-1)
+    unknown = np.setdiff1d(labels, est.classes_)
+    if len(unknown):
+        raise ValueError(f"Y has the class {str(unknown[0])!r}, which est was not fitted to")
+    classes = est.classes_
+    if len(classes) == 2:
+        classes, predicted = classes[1:], predicted[:, 1:]
+    return (labels[:, None] == classes).astype(np.float64), predicted
+
+
+def _of_glm(est: Any, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    like = est.factors_.U
+    responses = responses_of(Y, est.family, None, column_names(Y), like, est.categories_)
+    observed = arrays.to_numpy(responses.Y).astype(np.float64)
+    if responses.weight is not None:
+        observed = np.where(arrays.to_numpy(responses.weight) > 0, observed, np.nan)
+    return observed, _matrix(est.predict(X))
+
+
+def _are_probabilities(family: Any, count: int) -> np.ndarray:
+    """Whether the mean of each column is a probability."""
+    if not isinstance(family, Mixed):
+        return np.full(count, isinstance(family, (Bernoulli, Multinomial)))
+    out = np.zeros(count, dtype=bool)
+    for member, columns in zip(family.families, family.columns, strict=True):
+        out[np.asarray(columns)] = isinstance(member, (Bernoulli, Multinomial))
+    return out
+
+
+def _matrix(values: Any) -> np.ndarray:
+    """Values as a matrix with a column per response."""
+    matrix = arrays.to_numpy(values) if arrays.is_array(values) else np.asarray(values)
+    return (matrix[:, None] if matrix.ndim == 1 else matrix).astype(np.float64)

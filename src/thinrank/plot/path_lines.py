@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.plot.canvas import (
-    axes_of,
-    check_choice,
-    check_count,
-    log_scale,
-    open_frame,
-    room,
-    size_in_points,
-    whole_numbers,
-)
-from thinrank.plot.colours import ACCENT, CATEGORIES, GREY, LINE_STYLES, QUIET
-from thinrank.plot.labels import apart, names_at, strongest
+from thinrank.plot import canvas
+from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, QUIET, names_at, strongest
 from thinrank.selection.predictor_path import PredictorPath
 
 if TYPE_CHECKING:
@@ -25,6 +16,7 @@ if TYPE_CHECKING:
 
 _FONT = 8.0  # size of labels in points
 _GAP = 1.3 * _FONT
+_LINE_STYLES = ("-", "--", ":")  # of lines when there are more lines than colors
 
 
 def path(
@@ -41,11 +33,11 @@ def path(
     result : PredictorPath
         The result of :func:`thinrank.selection.path`.
     show : {"strength", "score"}, default="strength"
-        "strength" draws a line for each predictor, the norm of its standardised coefficients;
+        "strength" draws a line for each predictor, the norm of its standardized coefficients;
         "score" draws the R² (or share of the deviance) of the fits on their own data.
     max_labels : int, default=20
-        Largest number of predictors with a colour and a label: those that are strongest at the
-        right end. The others are grey. In small Axes fewer have a label.
+        Largest number of predictors with a color and a label: those that are strongest at the
+        right end. The others are gray. In small Axes fewer have a label.
     ax : Axes or None, default=None
         The Axes to draw in; None for a new figure.
 
@@ -67,83 +59,58 @@ def path(
         raise TypeError(
             f"result must be what tr.selection.path(est, X, Y) returns, got {type(result).__name__}"
         )
-    show = check_choice("show", show, ("strength", "score"))
-    max_labels = check_count("max_labels", max_labels)
-    ax = axes_of(ax, 7.2, 4.6)
+    show = canvas.check_choice("show", show, ("strength", "score"))
+    max_labels = canvas.check_count("max_labels", max_labels)
+    ax = canvas.axes_of(ax, 7.2, 4.6)
     counts = result.row_sparsities
-    if not log_scale(ax, "x", float(counts[0]), float(counts[-1]), ratio=30.0):
-        whole_numbers(ax, "x")
+    if not canvas.log_scale(ax, "x", float(counts[0]), float(counts[-1]), ratio=30.0):
+        canvas.whole_numbers(ax, "x")
     if show == "score":
         ax.plot(counts, result.scores, color=ACCENT, marker="o", markersize=4)
         ax.set_ylabel("score on the training data")
     else:
         _draw_strengths(ax, result, max_labels)
-        ax.set_ylabel("strength (norm of standardised coefficients)")
+        ax.set_ylabel("strength (norm of standardized coefficients)")
     if not ax.get_xlabel():
         ax.set_xlabel("number of predictors")
-    ax.axvline(result.chosen, color=GREY, linestyle="--", linewidth=1, zorder=1)
-    ax.annotate(
-        "chosen",
-        (result.chosen, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 2),
-        textcoords="offset points",
-        ha="center",
-        color=GREY,
-        fontsize=_FONT,
-    )
-    open_frame(ax)
-    return ax
+    ax.axvline(result.chosen, color=GRAY, linestyle="--", linewidth=1, zorder=1)
+    where: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    look: Any = {"ha": "center", "color": GRAY, "fontsize": _FONT}
+    ax.annotate("chosen", (result.chosen, 1.0), xytext=(0, 2), **where, **look)
+    canvas.open_frame(ax)
+    return canvas.with_fonts(ax)
 
 
 def _draw_strengths(ax: Axes, result: PredictorPath, max_labels: int) -> None:
     used = np.flatnonzero(result.strengths.any(axis=0))
-    named = strongest(result.strengths[-1], min(max_labels, room(ax, "y") * 3 // 4))
+    named = strongest(result.strengths[-1], min(max_labels, canvas.room(ax, "y") * 3 // 4))
     for i in np.setdiff1d(used, named):
         ax.plot(result.row_sparsities, result.strengths[:, i], color=QUIET, linewidth=0.8, zorder=1)
-    colours = []
+    colors = [CATEGORIES[place % len(CATEGORIES)] for place in range(len(named))]
     for place, i in enumerate(named):
-        cycle, colour = divmod(place, len(CATEGORIES))
-        style = LINE_STYLES[cycle % len(LINE_STYLES)]
-        colours.append(CATEGORIES[colour])
-        ax.plot(
-            result.row_sparsities,
-            result.strengths[:, i],
-            color=CATEGORIES[colour],
-            linestyle=style,
-            marker="o",
-            markersize=2.5,
-            zorder=2,
-        )
+        style = _LINE_STYLES[place // len(CATEGORIES) % len(_LINE_STYLES)]
+        look: Any = {"linestyle": style, "marker": "o", "markersize": 2.5, "zorder": 2}
+        ax.plot(result.row_sparsities, result.strengths[:, i], color=colors[place], **look)
     ax.set_ylim(bottom=0)
     ends = result.strengths[-1, named]
-    _label_ends(ax, float(result.row_sparsities[-1]), ends, names_at(result.names, named), colours)
+    labels = names_at(result.names, named)
+    label_ends(ax, float(result.row_sparsities[-1]), ends, labels, colors)
     rest = len(used) - len(named)
     if rest > 0:
         ax.set_xlabel(
-            f"number of predictors (strongest {len(named):,} of {len(used):,} shown in colour)"
+            f"number of predictors (strongest {len(named):,} of {len(used):,} shown in color)"
         )
 
 
-def _label_ends(
-    ax: Axes, x: float, ends: np.ndarray, labels: list[str], colours: list[str]
+def label_ends(
+    ax: Axes, x: float, ends: Sequence[float], labels: Sequence[str], colors: Sequence[str]
 ) -> None:
     """Labels to the right of the lines, moved apart, with a thin line to where they belong."""
-    low, high = ax.get_ylim()
-    height = size_in_points(ax)[1]
-    points = [(end - low) / (high - low) * height for end in ends]
-    for end, label, colour, place in zip(
-        ends, labels, colours, apart(points, _GAP, 0.0, height), strict=True
-    ):
-        ax.annotate(
-            label,
-            (x, float(end)),
-            xytext=(1.04, place / height),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=_FONT,
-            color=colour,
-            parse_math=False,
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkB": 2},
-        )
+    height = canvas.size_in_points(ax)[1]
+    points = [ax.transAxes.inverted().transform(ax.transData.transform((x, end))) for end in ends]
+    heights = canvas.apart([float(y) * height for _, y in points], _GAP, 0.0, height)
+    arrow = {"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkB": 2}
+    look: Any = {"va": "center", "fontsize": _FONT, "parse_math": False, "annotation_clip": False}
+    look |= {"textcoords": "axes fraction", "arrowprops": arrow}
+    for end, label, color, place in zip(ends, labels, colors, heights, strict=True):
+        ax.annotate(label, (x, float(end)), xytext=(1.04, place / height), color=color, **look)

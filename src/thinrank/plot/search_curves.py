@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from thinrank.core.imports import import_optional
 from thinrank.core.result import Record
 from thinrank.estimators.findings import score_name
-from thinrank.plot.canvas import (
-    axes_of,
-    check_count,
-    log_scale,
-    open_frame,
-    whole_numbers,
-    write_instead,
-)
-from thinrank.plot.colours import GREY, INK, POSITIVE, ordinal
+from thinrank.plot import canvas
+from thinrank.plot.canvas import GRAY, INK, POSITIVE
 from thinrank.selection.choice import last_search, one_standard_error, standard_error
 
 if TYPE_CHECKING:
@@ -72,7 +66,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of predictors'
     """
-    max_ranks = check_count("max_ranks", max_ranks)
+    max_ranks = canvas.check_count("max_ranks", max_ranks)
     check_is_fitted(est, "best_params_")
     records = last_search(getattr(est, "search_", []))
     if not getattr(est, "search_", []):
@@ -80,18 +74,20 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
             "est tried no models, because all sizes were given or the data are constant; "
             'plot.selection needs a fit with rank, row_sparsity or column_sparsity "auto"'
         )
-    ax = axes_of(ax)
+    ax = canvas.axes_of(ax)
     if not records:
-        return write_instead(ax, "No model of the search has a finite score.")
-    chosen = _chosen(records, est.best_params_)
+        return canvas.write_instead(ax, "No model of the search has a finite score.")
+    chosen = chosen_record(records, est.best_params_)
     lines = _lines(records)
     null = next((r for r in records if r.sizes is not None and r.sizes.rank == 0), None)
     best_rank = chosen.sizes.rank if chosen is not None and chosen.sizes is not None else 0
     ranks = _some_ranks(sorted(lines), best_rank, max_ranks)
-    for rank, colour in zip(ranks, ordinal(len(ranks)), strict=True):
-        _draw_line(ax, rank, lines[rank], records, colour, thick=rank == best_rank)
+    # from dark to light; the lightest yellow cannot be seen on paper
+    shades = import_optional("matplotlib").colormaps["viridis"](np.linspace(0, 0.9, len(ranks)))
+    for rank, color in zip(ranks, shades, strict=True):
+        _draw_line(ax, rank, lines[rank], records, color, thick=rank == best_rank)
     if null is not None:
-        ax.axhline(null.objective, color=GREY, linestyle=":", label="no predictors")
+        ax.axhline(null.objective, color=GRAY, linestyle=":", label="no predictors")
     marked = {"one standard error": one_standard_error(records), "chosen": chosen}
     found = {label: record for label, record in marked.items() if record is not None}
     for label, record in found.items():
@@ -99,27 +95,22 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     points = [point for rank in ranks for point in lines[rank]]
     rows = [row for row, _ in points]
     zero = any(record is null for record in found.values())
-    if not (points and log_scale(ax, "x", min(rows), max(rows), with_zero=zero)):
-        whole_numbers(ax, "x")
+    if not (points and canvas.log_scale(ax, "x", min(rows), max(rows), with_zero=zero)):
+        canvas.whole_numbers(ax, "x")
     scores = [score for _, score in points] + ([] if null is None else [null.objective])
-    log = log_scale(ax, "y", min(scores), max(scores), ratio=4.0)
+    log = canvas.log_scale(ax, "y", min(scores), max(scores), ratio=4.0)
     ax.set_xlabel("number of predictors")
     ax.set_ylabel(score_name(est) + (" (log scale)" if log else ""))
-    open_frame(ax)
+    canvas.open_frame(ax)
     # beside the lines, which may be anywhere in the Axes
     ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderpad=0)
     return ax
 
 
-def _chosen(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
+def chosen_record(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
     """The record of the model that was fitted to all rows."""
-    wanted = (
-        params["rank"],
-        params["row_sparsity"],
-        params["column_sparsity"],
-        params["ridge"],
-        params.get("exchange"),
-    )
+    names = ("rank", "row_sparsity", "column_sparsity", "ridge", "exchange")
+    wanted = [params.get(name) for name in names]
     alike = [
         record
         for record in records
@@ -168,63 +159,37 @@ def _draw_line(
     rank: int,
     line: Sequence[tuple[int, float]],
     records: Sequence[Record],
-    colour: str,
+    color: np.ndarray,
     *,
     thick: bool,
 ) -> None:
     own = any(record.sizes is not None and record.sizes.rank == rank for record in records)
-    ax.plot(
-        *zip(*line, strict=True),
-        color=colour,
-        linewidth=2.0 if thick else 1.2,
-        linestyle="-" if own else "--",
-        marker=".",
-        markersize=3,
-        label=f"rank {rank}" if own else f"rank {rank}, from others",
-        zorder=3 if thick else 2,
-    )
+    look: Any = {"color": color, "zorder": 3 if thick else 2}
+    label = f"rank {rank}" if own else f"rank {rank}, from others"
+    style: Any = {"linewidth": 2.0 if thick else 1.2, "linestyle": "-" if own else "--"}
+    ax.plot(*zip(*line, strict=True), marker=".", markersize=3, label=label, **look, **style)
     least = dict(line)
     fitted: dict[int, Record] = {}
     for record in records:
         assert record.sizes is not None
         rows, same = record.sizes.rows, record.sizes.rank == rank
         if same and math.isclose(record.objective, least[rows], rel_tol=_ON_THE_LINE):
-            best = min(fitted.get(rows, record), record, key=lambda r: r.objective)
-            fitted[rows] = best
+            fitted[rows] = min(fitted.get(rows, record), record, key=lambda r: r.objective)
     if not fitted:
         return
     errors = [standard_error(record) for record in fitted.values()]
     bars = thick and not any(math.isnan(error) for error in errors)
-    ax.errorbar(
-        list(fitted),
-        [record.objective for record in fitted.values()],
-        yerr=errors if bars else None,
-        fmt="o",
-        color=colour,
-        markersize=4,
-        elinewidth=0.8,
-        capsize=2,
-        zorder=4 if thick else 2,
-    )
+    scores = [record.objective for record in fitted.values()]
+    look |= {"fmt": "o", "markersize": 4, "elinewidth": 0.8, "capsize": 2}
+    ax.errorbar(list(fitted), scores, yerr=errors if bars else None, **look)
 
 
 # Marker of a model by its label; a ring around a star is readable if both are the same model.
-_MARKS: dict[str, dict[str, Any]] = {
-    "one standard error": {
-        "marker": "o",
-        "markersize": 14,
-        "markerfacecolor": "none",
-        "markeredgecolor": INK,
-        "markeredgewidth": 1.4,
-        "zorder": 5,
-    },
-    "chosen": {
-        "marker": "*",
-        "markersize": 12,
-        "color": POSITIVE,
-        "markeredgecolor": "white",
-        "zorder": 6,
-    },
+_RING: dict[str, Any] = {"marker": "o", "markersize": 14, "markerfacecolor": "none"}
+_STAR: dict[str, Any] = {"marker": "*", "markersize": 12, "color": POSITIVE, "zorder": 6}
+_MARKS = {
+    "one standard error": _RING | {"markeredgecolor": INK, "markeredgewidth": 1.4, "zorder": 5},
+    "chosen": _STAR | {"markeredgecolor": "white"},
 }
 
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from thinrank.calcium.windows import inside
 from thinrank.core.imports import import_optional
-from thinrank.report.style import WIDTH
+from thinrank.report.document import WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colours that are visible on a dark image
-_TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colours on a white background
+ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colors that are visible on a dark image
+_TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colors on a white background
 _NUMBERED = 80  # number of regions above which their numbers would cover the image
 _POINTS = 1200  # points of a drawn trace, more than a page can resolve
 _NUMBER_SIZE = 9  # points, the size of the text beside the figures
@@ -31,7 +31,7 @@ class RegionPanel:
     title: str  # title of the panel
     regions: Sequence[np.ndarray]  # (n_pixels, 2) rows and columns of each region
     names: Sequence[str]  # number or letter of each region
-    colour: str  # colour of outlines and names
+    color: str  # color of outlines and names
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,20 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
         axis.set_title(panel.title)
         for name, full in zip(panel.names, panel.regions, strict=True):
             region = inside(full, image.shape)  # labels may be of a larger or another movie
-            outline(axis, region, panel.colour)
+            outline(axis, region, panel.color)
             if len(panel.regions) <= _NUMBERED and len(region):
-                _write(axis, region.mean(axis=0), name, panel.colour)
+                _write(axis, region.mean(axis=0), name, panel.color)
     return figure
 
 
-def _write(axis: Axes, centre: np.ndarray, name: str, colour: str) -> None:
+def _write(axis: Axes, center: np.ndarray, name: str, color: str) -> None:
     """Write a name on an image, with a dark edge so that it is legible on bright pixels too."""
     edge = import_optional("matplotlib.patheffects").withStroke(linewidth=2.2, foreground="black")
     axis.text(
-        centre[1],
-        centre[0],
+        center[1],
+        center[0],
         name,
-        color=colour,
+        color=color,
         fontsize=_NUMBER_SIZE,
         fontweight="bold",
         ha="center",
@@ -140,23 +140,7 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
     return figure
 
 
-def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | None]]) -> Figure:
-    """Draw the traces of labelled regions and, if there is one, the estimated trace."""
-    figure = _figure(0.5 + 0.62 * len(lines))
-    axes = figure.subplots(len(lines), 1, squeeze=False, sharex=True)[:, 0]
-    for axis, (title, labelled, estimated) in zip(axes, lines, strict=True):
-        axis.plot(labelled, color=_REFERENCE, lw=0.8)
-        if estimated is not None:
-            axis.plot(estimated, color=_TRACE, lw=0.9)
-        axis.set_xlim(0, len(labelled) - 1)
-        axis.set_title(title, fontsize=_NUMBER_SIZE, pad=2)
-        axis.tick_params(labelleft=False, left=False)
-        axis.spines["left"].set_visible(False)
-    axes[-1].set_xlabel("frame")
-    return figure
-
-
-def outline(axis: Axes, region: np.ndarray, colour: str, dashed: bool = False) -> None:
+def outline(axis: Axes, region: np.ndarray, color: str, dashed: bool = False) -> None:
     """Draw the outline of a region."""
     if not len(region):
         return
@@ -165,7 +149,7 @@ def outline(axis: Axes, region: np.ndarray, colour: str, dashed: bool = False) -
     mask[tuple((region - first).T)] = 1
     rows, columns = np.arange(mask.shape[0]) + first[0], np.arange(mask.shape[1]) + first[1]
     style = "dashed" if dashed else "solid"
-    axis.contour(columns, rows, mask, [0.5], colors=[colour], linewidths=1.2, linestyles=style)
+    axis.contour(columns, rows, mask, [0.5], colors=[color], linewidths=1.2, linestyles=style)
 
 
 def _figure(height: float) -> Figure:
@@ -175,11 +159,11 @@ def _figure(height: float) -> Figure:
     return figure
 
 
-def _show(axis: Axes, image: np.ndarray, colours: str) -> None:
+def _show(axis: Axes, image: np.ndarray, colors: str) -> None:
     """Show an image with limits at percentiles, so that a few bright pixels do not dominate."""
     low, high = np.percentile(image, [1, 99.7])
     top = high if high > low else float(np.max(image)) or 1.0
-    axis.imshow(image, cmap=colours, vmin=low, vmax=top, interpolation="nearest")
+    axis.imshow(image, cmap=colors, vmin=low, vmax=top, interpolation="nearest")
     axis.set_autoscale_on(False)  # an outline at the edge must not widen the image
     axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import platform
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,30 +15,36 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.files import write_text
-from thinrank.plot.fitted_model import fitted_model
-from thinrank.report.drawn_figure import drawn
-from thinrank.report.html import render_html
-from thinrank.report.libraries import check_libraries
-from thinrank.report.model_cautions import cautions
-from thinrank.report.model_pictures import (
-    coefficient_picture,
-    convergence_picture,
-    factor_picture,
-    network_picture,
-    prediction_pictures,
-    sample_picture,
-    selection_picture,
-    stability_picture,
+from thinrank.estimators.findings import score_name
+from thinrank.plot.canvas import fitted_model
+from thinrank.plot.search_curves import chosen_record
+from thinrank.report import model_pictures as pictures
+from thinrank.report.document import (
+    Block,
+    Page,
+    Points,
+    Section,
+    Table,
+    Text,
+    check_libraries,
+    drawing,
+    render_html,
 )
-from thinrank.report.model_search import chosen_words, search_table
-from thinrank.report.model_tables import ModelTables, shown_name
-from thinrank.report.page import Block, Page, Points, Section, Table, Text
-from thinrank.report.sample_names import names_of_samples
-from thinrank.report.style import drawing
-from thinrank.selection.choice import last_search
-from thinrank.selection.stability import stable_sentences, unstable_sentences
+from thinrank.report.model_tables import ModelTables, ordered_search, search_table, shown_name
+from thinrank.selection.stability import (
+    AxisSummary,
+    remark,
+    stable_sentences,
+    unstable_sentences,
+)
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
+_RUNNERS_UP = 3
+_UNITS = (
+    "The error is the mean of the squares over held-out rows and responses. With standardize=True "
+    "every response is in units of its noise, so that 1 is an error as large as the noise; "
+    "otherwise in the units of the data, squared."
+)
 _STABILITY_COLUMNS = ("axis", "index", "name", "frequency", "stable")
 
 
@@ -51,6 +58,7 @@ def write(
     command: str | None = None,
     title: str | None = None,
     sample_names: Sequence[object] | None = None,
+    data_files: Mapping[str, int] | None = None,
 ) -> Path:
     """Write the report of a fitted model as one HTML file.
 
@@ -79,6 +87,8 @@ def write(
     sample_names : sequence of n_samples names or None, default=None
         Names of the rows of ``X`` and ``Y``; None for the index of ``X`` or ``Y`` if one is a
         pandas object.
+    data_files : mapping of file name to number of rows, default=None
+        The files of the data, to be shown below the title.
 
     Returns
     -------
@@ -114,54 +124,93 @@ def write(
     """
     path = _check_file(path)
     check_libraries()
-    with drawing():
-        page = model_page(
-            est,
-            X=X,
-            Y=Y,
-            stability=stability,
-            command=command,
-            title=title,
-            sample_names=sample_names,
-        )
-        drawings = {picture.name: drawn(picture.figure) for picture in page.pictures}
-    write_text(path, render_html(page, drawings))
-    return path
-
-
-def model_page(
-    est: Any,
-    *,
-    X: Any = None,
-    Y: Any = None,
-    stability: Any = None,
-    command: str | None = None,
-    title: str | None = None,
-    sample_names: Sequence[object] | None = None,
-) -> Page:
-    """Return the report of a fitted model as a page; see :func:`write`."""
     if Y is not None and X is None:
         raise ValueError("Y was given without X; predictions need both")
     frequency = _frequency(stability, len(fitted_model(est).predictor_names))
-    summary = est.summary()
-    tables = ModelTables(est, summary, frequency)
-    page = Page(title or "What predicts what", contents=True)
-    page.add(
-        Section("What was found"),
-        Points(tuple(summary.sentences)),
-        Section("What to distrust"),
-        Points(tuple(cautions(tables, stability)), caution=True),
-        *_coefficients(tables),
-        Section("Responses"),
-        tables.responses(),
-        *_factors(tables),
-        *_data(tables, X, Y, sample_names),
-        *_choice(est),
-        *_stability(stability, tables.selected[0]),
-        *_fit(est),
-        *_origin(est, command),
+    tables = ModelTables(est, est.summary(), frequency)
+    with drawing():
+        page = Page(title or "What predicts what", contents=True)
+        page.origin = _below_title(est, data_files)
+        page.add(
+            Section("What was found"),
+            Points(tuple(tables.summary.sentences)),
+            Section("What to distrust"),
+            Points(tuple(_cautions(tables, stability)), caution=True),
+            *_coefficients(tables),
+            Section("Responses"),
+            tables.responses(),
+            *_optimism(tables),
+            *_factors(tables),
+            *_data(tables, X, Y, sample_names),
+            *_choice(est),
+            *_stability(stability, tables.selected[0]),
+            *_fit(est),
+            *_origin(est, command),
+        )
+        content = render_html(page)
+    write_text(path, content)
+    return path
+
+
+def _below_title(est: Any, data_files: Mapping[str, int] | None) -> str:
+    """Data with their sizes, the date and the version."""
+    parts = [f"{name} ({rows:,} rows)" for name, rows in (data_files or {}).items()]
+    parts += [f"n = {est.n_samples_:,} samples"] if hasattr(est, "n_samples_") else []
+    return " · ".join([*parts, f"{date.today():%d %B %Y}", f"thinrank {version('thinrank')}"])
+
+
+def _cautions(tables: ModelTables, stability: Any) -> list[str]:
+    """What to distrust: the cautions of the summary, and those that need more than a fit."""
+    found = [
+        *tables.summary.cautions,
+        *_no_better_than_nothing(tables.est),
+        *_unstable(tables, stability),
+    ]
+    said = any("selection.stability" in sentence for sentence in found)
+    if stability is None and not said and len(tables.selected[0]):
+        found.append(
+            "Whether other samples would select the same predictors was not checked; "
+            "tr.selection.stability does that, or thinrank stability on the command line."
+        )
+    found.append(
+        "Coefficients are shrunk and selected with the same data, and a predictor may stand for "
+        "others that it is correlated with; they are not effects of interventions."
     )
-    return page
+    return list(dict.fromkeys(found))
+
+
+def _no_better_than_nothing(est: Any) -> list[str]:
+    """A sentence if a model without predictors scores about as well as the chosen one."""
+    records = ordered_search(est)
+    null = next((r for r in records if r.sizes.rank == 0), None)
+    chosen = chosen_record(records, est.best_params_)
+    if null is None or chosen is None or null is chosen:
+        return []
+    # the chosen model may have scores on further splits
+    common = min(len(null.split_scores), len(chosen.split_scores))
+    if common < 2:
+        return []
+    first, second = (np.asarray(r.split_scores[:common]) for r in (null, chosen))
+    gains = first - second  # by split: what is common to both models cancels
+    error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
+    if gains.mean() > error:
+        return []
+    return [
+        f"The score without predictors, {null.objective:.3g}, is within one standard error "
+        f"({error:.2g}) of that of the chosen model, {chosen.objective:.3g}: the model may be "
+        "no better than the mean."
+    ]
+
+
+def _unstable(tables: ModelTables, stability: Any) -> list[str]:
+    """Sentences about predictors of the model that half-samples often do not select."""
+    if stability is None:
+        return []
+    sentences = unstable_sentences(stability, tables.selected[0], shown_name)
+    summary = AxisSummary.of_table(stability, "row")
+    if summary.says_nothing:
+        sentences.append(remark(summary))
+    return sentences
 
 
 def _coefficients(tables: ModelTables) -> list[Block]:
@@ -169,16 +218,32 @@ def _coefficients(tables: ModelTables) -> list[Block]:
         return []
     return [
         Section("Coefficients"),
-        coefficient_picture(tables),
+        pictures.coefficient_picture(tables),
         tables.coefficients(),
         Text(
-            "A standardised coefficient is the change of the response, in its standard deviations, "
+            "A standardized coefficient is the change of the response, in its standard deviations, "
             "for one standard deviation of the predictor; the last column is in the units of the "
             "data."
         ),
         Section("Predictors"),
         tables.predictors(),
-        Text("Strength: root of the sum of the squared standardised coefficients."),
+        Text(
+            "Strength: root of the sum of the squared standardized coefficients. Importance: how "
+            "much a predictor contributes to the factors, weighted by what these explain, as the "
+            "VIP of partial least squares; the mean of its squares over all predictors is 1."
+        ),
+    ]
+
+
+def _optimism(tables: ModelTables) -> list[Block]:
+    if tables.model.held_out_r2 is None:
+        return []
+    return [
+        Text(
+            f"{tables.summary.measure} held out: for rows that were left out of the fit, of the "
+            "model that was best for these rows. It is therefore optimistic, most of all with few "
+            "samples; cross_val_score repeats the choice in every fold."
+        )
     ]
 
 
@@ -194,8 +259,8 @@ def _factors(tables: ModelTables) -> list[Block]:
             "response with the factor."
         ),
         tables.factors(),
-        network_picture(tables),
-        factor_picture(tables),
+        pictures.network_picture(tables),
+        pictures.factor_picture(tables),
         tables.loadings(),
         Text(
             "Loading of a predictor: change of the factor per standard deviation of the predictor. "
@@ -206,43 +271,118 @@ def _factors(tables: ModelTables) -> list[Block]:
 
 
 def _data(tables: ModelTables, X: Any, Y: Any, given: Sequence[object] | None) -> list[Block]:
-    names = None if X is None else names_of_samples(X, Y, given)
+    names = None if X is None else _names_of_samples(X, Y, given)
     blocks: list[Block] = []
     if Y is not None:
-        blocks += prediction_pictures(tables.est, X, Y, names)
+        blocks += pictures.prediction_pictures(tables.est, X, Y, names)
     if X is not None and tables.model.rank >= 2:
-        blocks.append(sample_picture(tables.est, X, names))
+        blocks.append(pictures.sample_picture(tables.est, X, names))
     return [Section("Samples and predictions"), *blocks] if blocks else []
+
+
+def _names_of_samples(X: Any, Y: Any, given: Sequence[object] | None) -> list[str] | None:
+    """Names of the samples; None if they have none but their positions."""
+    n = int(X.shape[0])
+    if given is not None:
+        if len(given) != n:
+            raise ValueError(f"sample_names must have {n} names, one per row, got {len(given)}")
+        return [shown_name(name) for name in given]
+    for data in (X, Y):
+        if hasattr(data, "iloc"):  # a pandas data frame or series
+            names = list(data.index)
+            if names != list(range(n)):
+                return [shown_name(name) for name in names]
+    return None
 
 
 def _choice(est: Any) -> list[Block]:
     blocks: list[Block] = [
         Section("How the model was chosen"),
-        Points(tuple(chosen_words(est))),
+        Points(tuple(_chosen_words(est))),
     ]
-    if last_search(getattr(est, "search_", [])):
-        blocks += [selection_picture(est), search_table(est)]
+    if ordered_search(est):
+        blocks += [pictures.selection_picture(est), search_table(est)]
+        if score_name(est) == "held-out error":
+            blocks.append(Text(_UNITS))
     return blocks
 
 
-def _stability(table: Any, selected: np.ndarray) -> list[Block]:
+def _chosen_words(est: Any) -> list[str]:
+    """Sentences about the criterion, the models tried, the chosen sizes and the runners-up."""
+    sizes = _size_words(est.best_params_)
+    tried = [r for r in getattr(est, "search_", []) if r.sizes is not None]
+    if not tried:
+        return [f"All sizes were given, so nothing was compared: {sizes}."]
+    words = [
+        f"{len(tried):,} models were compared by their {score_name(est)}; less is better.",
+        f"Chosen: {sizes}.",
+    ]
+    rule = getattr(est, "refit_rule", "best")
+    if rule != "best":
+        words.append(f"The rule for the choice was refit_rule={rule!r}.")
+    records = ordered_search(est)
+    if len({r.search_round for r in tried}) > 1:
+        words.append(
+            f"{len(records):,} of them belong to the last search, whose scores can be compared: "
+            "the noise in the responses was estimated again before it."
+        )
+    chosen = chosen_record(records, est.best_params_)
+    others = [r for r in records if r is not chosen][:_RUNNERS_UP]
+    if others:
+        best = records[0].objective
+        found = [f"{_record_words(r)} ({_above(r.objective, best)})" for r in others]
+        words.append(f"Runners-up: {'; '.join(found)}.")
+    return words
+
+
+def _size_words(params: dict[str, Any]) -> str:
+    rank, rows, columns = (params.get(n) for n in ("rank", "row_sparsity", "column_sparsity"))
+    if rank == 0:
+        return "rank 0, no predictor"
+    parts = [
+        f"rank {rank}",
+        "all predictors" if rows is None else f"at most {rows:,} predictors",
+        "all responses" if columns is None else f"at most {columns:,} responses",
+    ]
+    if params.get("ridge") is not None:
+        parts.append(f"ridge {params['ridge']:.3g}")
+    return ", ".join(parts)
+
+
+def _record_words(record: Any) -> str:
+    rank, rows, columns, ridge, exchange = record.sizes
+    if rank == 0:
+        return "no predictor"
+    how = "" if exchange else ", without exchanges"
+    return f"rank {rank}, {rows:,} predictors, {columns:,} responses, ridge {ridge:.3g}{how}"
+
+
+def _above(score: float, best: float) -> str:
+    if score <= best:
+        return "the least score"
+    if best > 0:
+        return f"{100 * (score / best - 1):.2g} % above the least score"
+    return f"{score - best:.2g} above the least score"
+
+
+def _stability(table: Any, used: np.ndarray) -> list[Block]:
     if table is None:
         return []
+    stable = stable_sentences(table, shown_name)
+    unstable = unstable_sentences(table, used, shown_name)
     return [
-        Section("Stability"),
-        Points(
-            (*stable_sentences(table, shown_name), *unstable_sentences(table, selected, shown_name))
-        ),
-        stability_picture(table),
+        Section("What would change with other samples"),
+        Points((*stable, *unstable)),
+        pictures.stability_picture(table),
     ]
 
 
 def _fit(est: Any) -> list[Block]:
-    """Return how the final fit ended, and its course if it took several iterations."""
+    """How the final fit ended, and its course if it took several iterations."""
     status = str(getattr(est, "status_", ""))
     blocks: list[Block] = [Points((status,))] if status else []
     if len(getattr(est, "history_", [])) > 1:
-        blocks.append(convergence_picture(est))
+        blocks.append(pictures.convergence_picture(est))
     return [Section("The fit"), *blocks] if blocks else []
 
 
@@ -265,7 +405,7 @@ def _origin(est: Any, command: str | None) -> list[Block]:
 
 
 def _settings(est: Any) -> str:
-    """Return the parameters that are not the defaults."""
+    """The parameters that are not the defaults."""
     defaults = {
         name: parameter.default
         for name, parameter in inspect.signature(type(est).__init__).parameters.items()
@@ -289,7 +429,7 @@ def _check_file(path: Path | str) -> Path:
 
 
 def _frequency(table: Any, count: int) -> np.ndarray | None:
-    """Return the selection frequencies of all predictors, after a check of the table."""
+    """The selection frequencies of all predictors, after a check of the table."""
     if table is None:
         return None
     known = getattr(table, "columns", ())

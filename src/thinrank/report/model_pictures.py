@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays, plot
 from thinrank.core.imports import import_optional
-from thinrank.plot.prediction_pairs import Pairs, prediction_pairs
-from thinrank.report.model_search import search_table
-from thinrank.report.model_tables import ModelTables, as_cell, shown_name
-from thinrank.report.page import Cell, Picture, Table
-from thinrank.report.style import WIDTH
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from thinrank.plot.observed_points import Pairs, prediction_pairs
+from thinrank.report.document import WIDTH, Cell, Picture, Table
+from thinrank.report.model_tables import ModelTables, as_cell, search_table, shown_name
 
 _ROWS = 200  # of the table in place of a picture; the tables of the page hold more
 _TALLEST = 9.0  # inches, about the height of a printed page
@@ -30,7 +26,7 @@ def coefficient_picture(tables: ModelTables) -> Picture:
     height = 1.6 + 0.2 * min(len(rows), _NAMES)
     table = tables.coefficients(_ROWS, sortable=False)
     kind = "" if len(rows) <= _NAMES and len(columns) <= _NAMES else "the strongest of "
-    words = f"Heat map of the standardised coefficients of {kind}{_count(len(rows), 'predictor')} "
+    words = f"Heat map of the standardized coefficients of {kind}{_count(len(rows), 'predictor')} "
     words += f"and {_count(len(columns), 'response')}"
     if values.size:
         i, j = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
@@ -43,14 +39,8 @@ def coefficient_picture(tables: ModelTables) -> Picture:
         "with the predictor; blue: it falls. Similar predictors and responses are next to each "
         "other."
     )
-    return _picture(
-        "coefficients",
-        lambda ax: plot.coefficients(tables.est, ax=ax),
-        caption,
-        words,
-        table,
-        height,
-    )
+    draw = partial(plot.coefficients, tables.est)
+    return _picture("coefficients", draw, caption, words, table, height)
 
 
 def network_picture(tables: ModelTables) -> Picture:
@@ -64,13 +54,12 @@ def network_picture(tables: ModelTables) -> Picture:
     )
     caption = (
         "The strongest predictors and responses, connected through the factors. Wide edges are "
-        "strong. A path of two edges of the same colour raises the response, one of two colours "
+        "strong. A path of two edges of the same color raises the response, one of two colors "
         "lowers it."
     )
     table = tables.loadings(_ROWS, sortable=False)
-    return _picture(
-        "network", lambda ax: plot.network(tables.est, ax=ax), caption, words, table, height
-    )
+    draw = partial(plot.network, tables.est)
+    return _picture("network", draw, caption, words, table, height)
 
 
 def factor_picture(tables: ModelTables) -> Picture:
@@ -84,14 +73,9 @@ def factor_picture(tables: ModelTables) -> Picture:
         "a predictor if their bars for a factor point to the same side."
     )
     table = tables.loadings(_ROWS, sortable=False)
-    return _picture(
-        "factors",
-        lambda ax: plot.factors(tables.est, ax=ax),
-        caption,
-        words,
-        table,
-        1.4 + 0.2 * (sum(used) + 2),
-    )
+    height = 1.4 + 0.2 * (sum(used) + 2)
+    draw = partial(plot.factors, tables.est)
+    return _picture("factors", draw, caption, words, table, height)
 
 
 def selection_picture(est: Any) -> Picture:
@@ -105,7 +89,7 @@ def selection_picture(est: Any) -> Picture:
     )
     words = "Lines: score of the compared models against the number of predictors, for each rank"
     table = search_table(est, _ROWS, sortable=False)
-    return _picture("selection", lambda ax: plot.selection(est, ax=ax), caption, words, table, 3.8)
+    return _picture("selection", partial(plot.selection, est), caption, words, table, 3.8)
 
 
 def prediction_pictures(est: Any, X: Any, Y: Any, names: list[str] | None = None) -> list[Picture]:
@@ -139,15 +123,8 @@ def _prediction_picture(
     )
     words = f"Observed against predicted values of {of}, {total:,} entries"
     name = "predictions" if response is None else f"predictions_{response + 1}"
-    return _picture(
-        name,
-        lambda ax: plot.observed_predicted(est, X, Y, response, ax=ax),
-        caption,
-        words,
-        table,
-        4.6,
-        width=5.2,
-    )
+    draw = partial(plot.observed_predicted, est, X, Y, response)
+    return _picture(name, draw, caption, words, table, 4.6, width=5.2)
 
 
 def sample_picture(est: Any, X: Any, names: list[str] | None = None) -> Picture:
@@ -164,18 +141,11 @@ def sample_picture(est: Any, X: Any, names: list[str] | None = None) -> Picture:
     caption = (
         "Samples by their scores on the first two factors, in standard deviations. Arrows point to "
         "where a response is large."
-        + ("" if names is None else " Samples far from the centre have their names.")
+        + ("" if names is None else " Samples far from the center have their names.")
     )
     words = f"Scores of {len(scores):,} samples on factors 1 and 2, with responses as arrows"
-    return _picture(
-        "samples",
-        lambda ax: plot.biplot(est, X, labels=names, ax=ax),
-        caption,
-        words,
-        table,
-        4.8,
-        width=5.8,
-    )
+    draw = partial(plot.biplot, est, X, labels=names)
+    return _picture("samples", draw, caption, words, table, 4.8, width=5.8)
 
 
 def stability_picture(table: Any) -> Picture:
@@ -197,14 +167,8 @@ def stability_picture(table: Any) -> Picture:
         "data."
     )
     words = f"Bars: selection frequencies of the {selected} predictors that were selected most"
-    return _picture(
-        "stability",
-        lambda ax: plot.stability(table, ax=ax),
-        caption,
-        words,
-        shown,
-        1.2 + 0.2 * max(selected, 4),
-    )
+    height = 1.2 + 0.2 * max(selected, 4)
+    return _picture("stability", partial(plot.stability, table), caption, words, shown, height)
 
 
 def convergence_picture(est: Any) -> Picture:
@@ -219,9 +183,7 @@ def convergence_picture(est: Any) -> Picture:
     table = Table(header, cells, 0, "Iterations of the fit", note, literal=True)
     caption = "Objective after each iteration of the final fit."
     words = f"Line: objective over {_count(len(history), 'iteration')}"
-    return _picture(
-        "convergence", lambda ax: plot.convergence(est, ax=ax), caption, words, table, 3.2
-    )
+    return _picture("convergence", partial(plot.convergence, est), caption, words, table, 3.2)
 
 
 def _sample_header(names: list[str] | None) -> str:
@@ -235,7 +197,7 @@ def _sample(index: int, names: list[str] | None) -> Cell:
 
 def _picture(
     name: str,
-    draw: Callable[[Axes], Any],
+    draw: Callable[..., Any],
     caption: str,
     words: str,
     table: Table,
@@ -246,7 +208,7 @@ def _picture(
     figure = import_optional("matplotlib.figure").Figure(
         (width, min(max(height, 2.6), _TALLEST)), layout="constrained"
     )
-    draw(figure.add_subplot())
+    draw(ax=figure.add_subplot())
     return Picture(name, figure, caption, f"{words}.", table, literal=True)
 
 

@@ -1,5 +1,5 @@
 "use strict";
-/* Makes every table[data-sortable] sort by its column headings and adds a filter above it. */
+/* Makes every table[data-sortable] sort by its headings; adds a filter and a download above it. */
 (function () {
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
@@ -38,6 +38,24 @@
     });
   }
 
+  /* All rows that the filter shows, with exact numbers. */
+  function download(table) {
+    const rows = [table.tHead.rows[0], ...Array.from(table.tBodies[0].rows).filter((row) => !row.hidden)];
+    const lines = rows.map((row) => Array.from(row.cells, field).join(","));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(["\ufeff" + lines.join("\r\n") + "\r\n"], { type: "text/csv" }));
+    link.download = table.caption.textContent.trim().toLowerCase().replace(/[^a-z0-9]+/g, "_") + ".csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  /* A name that begins like a formula gets a quote, so that a spreadsheet does not run it. */
+  function field(cell) {
+    if (cell.dataset.v !== undefined) return cell.dataset.v;
+    const text = cell.textContent.trim().replace(/^[=+\-@\t]/, "'$&");
+    return '"' + text.replaceAll('"', '""') + '"';
+  }
+
   function addFilter(table, frame) {
     const rows = Array.from(table.tBodies[0].rows);
     const texts = rows.map((row) => row.textContent.toLowerCase());
@@ -59,9 +77,13 @@
     };
     input.addEventListener("input", show);
     show();
+    const save = document.createElement("button");
+    save.type = "button";
+    save.textContent = "Download as CSV";
+    save.addEventListener("click", () => download(table));
     const bar = document.createElement("div");
     bar.className = "filter";
-    bar.append(label, count);
+    bar.append(label, count, save);
     frame.before(bar);
   }
 

@@ -1,10 +1,13 @@
-"""Render a page as Markdown."""
+"""A page of a study as Markdown, and as HTML beside it."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from thinrank.report.page import (
+from paper.style import store
+from thinrank.core.files import write_text
+from thinrank.report.document import (
     Block,
     Cell,
     Choice,
@@ -18,9 +21,19 @@ from thinrank.report.page import (
     Table,
     Text,
     Verdict,
+    render_html,
 )
 
 _FRONT_MATTER = "---\norphan: true\n---"
+
+
+def write_page(page: Page, folder: Path, stem: str) -> None:
+    """Write a page as Markdown and as HTML, and its figures to the same folder."""
+    drawings = {
+        picture.name: store(picture.figure, folder, picture.name) for picture in page.pictures
+    }
+    write_text(folder / f"{stem}.md", render_markdown(page))
+    write_text(folder / f"{stem}.html", render_html(page, drawings))
 
 
 def render_markdown(page: Page) -> str:

@@ -1,0 +1,283 @@
+"""Figures of decompositions of a bare matrix: loadings, blocks, singular values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank import arrays, linalg
+from thinrank.core.imports import import_optional
+from thinrank.matrices.decomposition import Decomposition
+from thinrank.plot import canvas
+from thinrank.plot.canvas import ACCENT, CATEGORIES, DIVERGING, GRAY, QUIET, names_at
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
+# Part of the entries that may exceed the ends of the color scale, so that a few large ones do not
+# make all others pale.
+_BEYOND = 0.01
+_NAMED = 40  # most columns whose names are written
+
+
+def loadings(
+    est: Any, *, max_columns: int = 30, max_components: int = 8, ax: Axes | None = None
+) -> Axes:
+    """Draw the loadings of the columns on the components as bars.
+
+    Parameters
+    ----------
+    est : estimator
+        A fitted :class:`thinrank.SparsePCA`, :class:`thinrank.SparseSVD` or another decomposition
+        of a bare matrix.
+    max_columns : int, default=30
+        Largest number of columns of the matrix shown: those with the largest loading on one of the
+        components. In small Axes fewer are shown, so that their names can be read.
+    max_components : int, default=8
+        Largest number of components shown.
+    ax : Axes or None, default=None
+        The Axes to draw in; None for a new figure.
+
+    Returns
+    -------
+    Axes
+        The Axes, with one column of bars per component. Bars to the right (red) are positive, those
+        to the left (blue) negative, relative to the longest one of the component.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> X = np.random.default_rng(0).standard_normal((60, 50))
+    >>> X[::6, ::5] += 4
+    >>> ax = tr.plot.loadings(tr.SparseSVD().fit(X))
+    >>> len(ax.get_yticklabels())
+    10
+    """
+    max_columns = canvas.check_count("max_columns", max_columns)
+    parts = _decomposition(est)
+    count = min(parts.rank, canvas.check_count("max_components", max_components))
+    values = parts.components[:count]
+    used = int(np.count_nonzero(values.any(axis=0)))
+    high = min(used, max_columns)
+    width = min(max(2.6 + 1.2 * count, 4.8), 11.0)
+    ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * high, 2.4))
+    if not parts.rank:
+        return canvas.write_instead(ax, "The rank is 0: there are no components.")
+    strength = np.abs(values).max(axis=0)
+    shown = canvas.strongest(strength, min(high, canvas.room(ax, "y")))
+    main = np.argmax(np.abs(values[:, shown]), axis=0)
+    shown = shown[np.lexsort((-values[main, shown], main))]
+    for component, row in enumerate(values):
+        longest = float(np.abs(row).max()) or 1.0
+        canvas.signed_bars(ax, np.arange(len(shown)), row[shown] / longest, component, _HALF)
+    canvas.name_rows(ax, names_at(parts.names, shown))
+    ax.set_xticks(range(count), [f"component {i + 1}" for i in range(count)], fontsize=9)
+    ax.set_xlim(-0.55, count - 0.45)
+    ax.set_xlabel(canvas.shown_of("column", len(shown), used))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return canvas.with_fonts(ax)
+
+
+def biclusters(
+    est: Any,
+    X: Any,
+    *,
+    max_rows: int = 300,
+    max_columns: int = 300,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a matrix with the rows and columns of its blocks first, and a frame around each block.
+
+    Parameters
+    ----------
+    est : estimator
+        A fitted :class:`thinrank.SparseSVD`, with ``layers=True`` for one block per layer, or
+        another decomposition of a bare matrix.
+    X : array, data frame or sparse matrix of shape (n_rows, n_columns)
+        The matrix of fit. Missing cells are left white.
+    max_rows, max_columns : int, default=300
+        Largest number of rows and columns shown. Those of the blocks come first, ordered within a
+        block by their loadings; the others follow in the order of the data and are cut off.
+    ax : Axes or None, default=None
+        The Axes to draw in; None for a new figure.
+
+    Returns
+    -------
+    Axes
+        The Axes. Positive entries are red, negative ones blue.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> X = np.random.default_rng(0).standard_normal((60, 50))
+    >>> X[::6, ::5] += 4
+    >>> svd = tr.SparseSVD(layers=True).fit(X)
+    >>> ax = tr.plot.biclusters(svd, X)
+    >>> len(ax.patches)
+    1
+    """
+    max_rows = canvas.check_count("max_rows", max_rows)
+    max_columns = canvas.check_count("max_columns", max_columns)
+    parts = _decomposition(est)
+    matrix = _matrix_of(X, parts)
+    ax = canvas.axes_of(ax, 6.4, 5.4)
+    if not parts.rank:
+        return canvas.write_instead(ax, "The rank is 0: there are no blocks.")
+    row_flags, column_flags = zip(*parts.layers, strict=True)
+    rows, row_parts = _order(row_flags, parts.left.T, max_rows)
+    columns, column_parts = _order(column_flags, parts.components, max_columns)
+    shown = matrix[np.ix_(rows, columns)]
+    limit = float(np.nanquantile(np.abs(shown), 1 - _BEYOND)) or 1.0
+    image = ax.imshow(
+        shown, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
+    )
+    rectangle = import_optional("matplotlib.patches").Rectangle
+    for block, (down, across) in enumerate(zip(row_parts, column_parts, strict=True)):
+        high, wide = len(down), len(across)
+        if high and wide:
+            color = CATEGORIES[block % len(CATEGORIES)]
+            corner = (across[0] - 0.5, down[0] - 0.5)
+            ax.add_patch(rectangle(corner, wide, high, fill=False, edgecolor=color, linewidth=2))
+    ax.set_xticks([])
+    if len(columns) <= min(canvas.room(ax, "x"), _NAMED):
+        named = max(part.stop for part in column_parts)
+        canvas.name_axis(ax, "x", range(named), names_at(parts.names, columns[:named]))
+    ax.set_ylabel(_axis_label("row", len(rows), len(matrix)))
+    ax.set_xlabel(_axis_label("column", len(columns), matrix.shape[1]))
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_edgecolor(GRAY)
+    canvas.color_bar(ax, image, extend="both")
+    return canvas.with_fonts(ax)
+
+
+def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw the largest singular values of a matrix, with those of the decomposition.
+
+    Parameters
+    ----------
+    est : estimator
+        A fitted :class:`thinrank.SparseSVD`, :class:`thinrank.SparsePCA` or another decomposition
+        of a bare matrix.
+    X : array, data frame or sparse matrix of shape (n_rows, n_columns)
+        The matrix of fit. The means are subtracted if the estimator did so (``mean_``); missing
+        cells are replaced by those of the decomposition.
+    max_values : int, default=20
+        Largest number of singular values shown.
+    ax : Axes or None, default=None
+        The Axes to draw in; None for a new figure.
+
+    Returns
+    -------
+    Axes
+        The Axes. Bars are the singular values of the decomposition, points those of the matrix; a
+        line shows the rank. A value of the decomposition is smaller than that of the matrix by what
+        the rows and columns left out contribute.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> X = np.random.default_rng(0).standard_normal((60, 50))
+    >>> X[::6, ::5] += 4
+    >>> ax = tr.plot.scree(tr.SparseSVD().fit(X), X)
+    >>> ax.get_title()
+    'rank 1'
+    """
+    max_values = canvas.check_count("max_values", max_values)
+    parts = _decomposition(est)
+    matrix = _matrix_of(X, parts).astype(float) - np.asarray(getattr(est, "mean_", 0.0))
+    fitted = (parts.left / np.maximum(np.linalg.norm(parts.left, axis=0), 1e-300)) * parts.values
+    matrix = np.where(np.isnan(matrix), fitted @ parts.components, matrix)
+    values = linalg.truncated_svd(matrix, max_values)[1]
+    ax = canvas.axes_of(ax)
+    own = np.sort(parts.values)[::-1][:max_values]
+    ax.bar(np.arange(1, len(own) + 1), own, color=ACCENT, width=0.6, label="decomposition")
+    places = np.arange(1, len(values) + 1)
+    ax.plot(places, values, "o-", color=GRAY, markersize=4, lw=1, label="matrix")
+    ax.axvline(parts.rank + 0.5, color=QUIET, lw=1.5, ls="--")
+    ax.set_title(f"rank {parts.rank}", fontsize=10)
+    ax.set(xlabel="component", ylabel="singular value", xlim=(0.4, len(values) + 0.6))
+    ax.set_ylim(bottom=0)
+    canvas.whole_numbers(ax, "x")
+    canvas.open_frame(ax)
+    ax.legend(frameon=False)
+    return ax
+
+
+class _Parts(NamedTuple):
+    """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph."""
+
+    components: np.ndarray  # (rank, n_columns) right vectors, of length 1
+    values: np.ndarray  # (rank,) singular values
+    left: np.ndarray  # (n_rows, rank) left factor
+    # flags of rows and columns: one pair per layer if layers have rows and columns of their own,
+    # else one pair
+    layers: list[tuple[np.ndarray, np.ndarray]]
+    names: list[str]  # names of the columns, made up if fit received none
+
+    @property
+    def rank(self) -> int:
+        """Number of components."""
+        return len(self.components)
+
+
+def _decomposition(est: Any) -> _Parts:
+    """The parts of a fitted estimator; a TypeError if it is no decomposition of a matrix."""
+    if not isinstance(est, Decomposition):
+        raise TypeError(
+            "est must be a fitted SparseSVD, SparsePCA, SparseMatrixCompletion or "
+            f"SparseLowRankGraph, got {type(est).__name__}"
+        )
+    check_is_fitted(est, "factors_")
+    U, V = arrays.to_numpy(est.factors_.U), arrays.to_numpy(est.factors_.V)
+    lengths = np.linalg.norm(V, axis=0) if V.size else np.ones(V.shape[1])
+    values = np.linalg.norm(U, axis=0) * lengths
+    if hasattr(est, "_layer_rows"):
+        layers = list(zip(est.rows_, est.columns_, strict=True))
+    else:
+        layers = [(U.any(axis=1), V.any(axis=1))] if len(values) else []
+    made_up = [f"x{j}" for j in range(V.shape[0])]
+    names = [str(name) for name in getattr(est, "feature_names_in_", made_up)]
+    return _Parts((V / lengths).T, values, U, layers, names)
+
+
+def _matrix_of(X: Any, parts: _Parts) -> np.ndarray:
+    """X as a dense NumPy array; a ValueError unless it has the shape of fit."""
+    if issparse(X):
+        dense = X.toarray()
+    else:
+        dense = arrays.to_numpy(X) if arrays.is_array(X) else np.asarray(X, dtype=float)
+    shape = (len(parts.left), parts.components.shape[1])
+    if dense.shape != shape:
+        raise ValueError(f"X must be the matrix of fit, of shape {shape}, got {dense.shape}")
+    return dense
+
+
+def _order(
+    flags: Sequence[np.ndarray], loadings: np.ndarray, most: int
+) -> tuple[np.ndarray, list[range]]:
+    """Positions to show, block after block, and where the members of each block are among them.
+
+    A member of several blocks stands in the first one.
+    """
+    taken = np.zeros(len(flags[0]), dtype=bool)
+    order: list[int] = []
+    ranges = []
+    for block, inside in enumerate(flags):
+        own = np.flatnonzero(inside & ~taken)
+        taken |= inside
+        begin = len(order)
+        order += own[np.argsort(-loadings[block, own], kind="stable")].tolist()
+        ranges.append(range(min(begin, most), min(len(order), most)))
+    order += np.flatnonzero(~taken).tolist()
+    return np.array(order[:most]), ranges
+
+
+def _axis_label(kind: str, shown: int, total: int) -> str:
+    return f"{kind}s" if shown == total else f"{kind}s ({shown:,} of {total:,} shown)"
