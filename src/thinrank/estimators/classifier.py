@@ -134,7 +134,12 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         return tags
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, entry_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        groups: Any = None,
     ) -> SparseReducedRankClassifier:
         """Choose the sizes that are "auto" and fit the coefficients.
 
@@ -152,13 +157,19 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             with given sizes they are.
         entry_weight : array of shape (n_samples, n_labels), default=None
             Weights of the entries of a matrix of labels.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
 
         Returns
         -------
         self : SparseReducedRankClassifier
             The fitted estimator.
         """
-        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
+        ):
             X, y, names = check_types(X, y)
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
@@ -168,7 +179,9 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             responses, weight = responses.without_empty_rows(weight)
             kept = check_parameters(self, design, responses.Y.shape[1], weight)
             design, _, units = in_ordinary_units(self, design)
-            result, data = fit_responses(self, design, responses, weight, kept, units=units)
+            result, data = fit_responses(
+                self, design, responses, weight, kept, units=units, groups=groups
+            )
             self._keep_result(result, data, kept, single_target=False)
             self.family_ = result.family
             keep_target_names(self, names)

@@ -214,7 +214,9 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             effect. Hence integer weights are not equivalent to repeated rows: the noise levels of
             the responses, and with them the errors, depend on the number of rows.
         groups : array of shape (n_samples,), default=None
-            Groups of the rows, for splitters that use them.
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
         entry_weight : array of the shape of y, default=None
             Weights of the entries of Y, 0 for entries to leave out.
 

@@ -39,14 +39,16 @@ def fit_responses(
     *,
     offset: Array | None = None,
     units: Units | None = None,
+    groups: Any = None,
 ) -> tuple[FitResult, TrainingData]:
     """Choose the sizes of an estimator that are "auto", and fit; also the data, for what is kept.
 
-    ``units`` is what the columns of the data were divided by.
+    ``units`` is what the columns of the data were divided by; ``groups`` are those of the rows,
+    which splits do not divide.
     """
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = problem_of(estimator, solver, design, responses, weight, kept, offset)
-    result = fit_problem(estimator, problem, weight, solver)
+    result = fit_problem(estimator, problem, weight, solver, groups)
     return result, training_data(design, responses, weight, result, offset, units)
 
 
@@ -94,10 +96,10 @@ def training_data(
 
 
 def fit_problem(
-    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver, groups: Any = None
 ) -> FitResult:
     """Choose the sizes of an estimator that are "auto", and fit a problem."""
-    params, found = chosen_sizes(estimator, problem, weight, solver)
+    params, found = chosen_sizes(estimator, problem, weight, solver, groups)
     shown = {"callback": estimator.callback, "verbose": estimator.verbose}
     return fit_sizes(estimator, problem, solver, params, found, **shown)
 

@@ -182,6 +182,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         sample_weight: Any = None,
         entry_weight: Any = None,
         offset: Any = None,
+        groups: Any = None,
     ) -> SparseReducedRankGLM:
         """Choose the sizes that are "auto" and fit the coefficients.
 
@@ -200,6 +201,10 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             Weights of the entries, 0 for entries to leave out.
         offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
             Added to the linear predictors; the logarithm of the exposure for counts.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
 
         Returns
         -------
@@ -207,7 +212,13 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             The fitted estimator.
         """
         with whole_fit(
-            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset
+            self,
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            entry_weight=entry_weight,
+            offset=offset,
+            groups=groups,
         ):
             X, y, names = check_types(X, y)
             design = check_predictors(self, X, y)
@@ -220,7 +231,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
             design, _, units = in_ordinary_units(self, design)
             result, data = fit_responses(
-                self, design, responses, weight, kept, offset=offset, units=units
+                self, design, responses, weight, kept, offset=offset, units=units, groups=groups
             )
             self._keep_result(result, data, kept, single)
             self.family_ = result.family

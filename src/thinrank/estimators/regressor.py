@@ -298,7 +298,12 @@ default="auto"
         self.callback = callback
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, entry_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        groups: Any = None,
     ) -> SparseReducedRankRegressor:
         """Choose the sizes that are "auto" and fit the coefficients.
 
@@ -321,13 +326,19 @@ default="auto"
         entry_weight : array of the shape of y, default=None
             Weights of the entries of Y, 0 for entries to leave out. Their scale matters in
             comparison with the ridge.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
 
         Returns
         -------
         self : SparseReducedRankRegressor
             The fitted estimator.
         """
-        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
+        ):
             X, y, names = check_types(X, y, in_blocks=True)
             read = passes_of(X)
             design, target = check_training_data(self, X, y, missing=True)
@@ -344,7 +355,9 @@ default="auto"
                 design, target, units = in_ordinary_units(self, design, target)
             responses = numeric_responses(target, entry_weight, family, names)
             responses, weight = responses.without_empty_rows(weight)
-            result, data = fit_responses(self, design, responses, weight, kept, units=units)
+            result, data = fit_responses(
+                self, design, responses, weight, kept, units=units, groups=groups
+            )
             self._keep_result(result, data, kept, single)
             keep_passes(self, X, read)
             keep_target_names(self, names)

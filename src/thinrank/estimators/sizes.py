@@ -84,7 +84,7 @@ class Found:
 
 
 def chosen_sizes(
-    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver, groups: Any = None
 ) -> tuple[dict[str, Any], Found | None]:
     """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
     names = ("rank", "row_sparsity", "column_sparsity", "ridge")
@@ -95,7 +95,7 @@ def chosen_sizes(
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
         return given, None
     grid = [None if is_auto(value) else [value] for value in given.values()]
-    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion)
+    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion, groups)
     return found.params, found
 
 
