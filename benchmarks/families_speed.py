@@ -12,7 +12,8 @@ from families_settings import Signal, responses, signal
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
-from thinrank.starts import as_start, complete_rank
+from thinrank.minimize import as_start
+from thinrank.starts import complete_rank
 
 Record = dict[str, Any]
 # Standard deviations of the linear predictors; None for the coefficients as they are drawn.

@@ -101,7 +101,7 @@ def time_shares(zeta: int) -> dict[str, float]:
     spent = {key[2]: row[3] for key, row in stats.stats.items() if "thinrank" in key[0]}
     parts = {
         "norms of XᵀY": spent.get("cross_norms", 0.0),
-        "columns and Gram": spent.get("_fetch", 0.0) + spent.get("gram_between", 0.0),
+        "columns and Gram": spent.get("_add", 0.0) + spent.get("gram_between", 0.0),
         "gradient products": spent.get("gradient", 0.0),
         "factorisations": spent.get("inverse_cholesky", 0.0),
         "centring and scaling": spent.get("prepare", 0.0),

@@ -10,16 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paper.claims import Claim
-from paper.studies import Job, Study, StudyRecord
-from thinrank.baselines import SeparateRidges
-from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
-from thinrank.estimators import SparseReducedRankRegressorCV
-from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Spread, group, paired_difference, seconds, spread
-from thinrank.report.style import label_ends, panels
-from thinrank.rl import MultiTaskFQI
-from thinrank.rl.blackjack import (
+from paper.blackjack import (
     Blackjack,
     BlackjackFamily,
     Rules,
@@ -29,6 +20,15 @@ from thinrank.rl.blackjack import (
     optimal_policy,
     play,
 )
+from paper.claims import Claim
+from paper.studies import Job, Study, StudyRecord
+from thinrank.baselines import SeparateRidges
+from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
+from thinrank.estimators import SparseReducedRankRegressorCV
+from thinrank.report.page import Page, Picture, Section, Table, Text
+from thinrank.report.statistics import Spread, group, paired_difference, seconds, spread
+from thinrank.report.style import label_ends, panels
+from thinrank.rl import MultiTaskFQI
 
 _FIRST_SEED = 72_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 10, 1

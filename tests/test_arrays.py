@@ -199,10 +199,10 @@ def test_top_rows_of_very_large_numbers(library, dtype):
 def test_logistic_functions_do_not_overflow(library, dtype):
     x = np.array([-700.0, -80.0, -1.5, 0.0, 2.0, 80.0, 700.0])
     own, positive, share = library.array(x, dtype), np.logaddexp(0.0, x), special.expit(x)
-    found = [arrays.log1p_exp(own), arrays.expit(own), *arrays.logistic(own)]
+    found = [arrays.expit(own), *arrays.logistic(own)]
     library.check(*found, dtype=dtype)
     tol = 1e-5 if dtype == "float32" else 1e-13
-    expected = [positive, share, positive, share, special.expit(-x)]
+    expected = [share, positive, share, special.expit(-x)]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(library.numpy(one), other, rtol=tol, atol=1e-40)
 

@@ -269,27 +269,6 @@ class TestTruncatedSvd:
             )
 
 
-class TestTallQr:
-    @pytest.mark.parametrize("shape", [(9, 4), (300, 20), (70, 70)])
-    def test_factors(self, library, dtype, rng, shape):
-        matrix = rng.standard_normal(shape) * np.geomspace(1, 0.1, shape[1])
-        Q, R = linalg.tall_qr(library.array(matrix, dtype))
-        library.check(Q, R, dtype=dtype)
-        Q, R = library.numpy(Q), library.numpy(R)
-        tol = 10 * TOLERANCE[dtype]
-        np.testing.assert_allclose(Q @ R, matrix, atol=tol)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(shape[1]), atol=tol)
-        np.testing.assert_array_equal(np.tril(R, -1), 0)
-
-    @pytest.mark.parametrize("least", [1e-5, 1e-12, 0.0])
-    def test_nearly_dependent_columns(self, rng, least):
-        matrix = rng.standard_normal((400, 20))
-        matrix[:, 1] = matrix[:, 0] + least * matrix[:, 1]
-        Q, R = linalg.tall_qr(matrix)
-        np.testing.assert_allclose(Q @ R, matrix, atol=1e-10)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-10)
-
-
 class TestSolveDefinite:
     @pytest.mark.parametrize("size", [1, 9, 150])
     def test_against_numpy(self, library, rng, size):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from paper.claims import Claim, Finding
+from paper.q_bound import q_error_bound
 from paper.studies import StudyRecord
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.statistics import Spread, group, seconds, spread
 from thinrank.report.style import label_ends, panels, value_scale
-from thinrank.rl import q_error_bound
 
 BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")
 """The methods that GDT is compared with."""

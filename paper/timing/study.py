@@ -15,8 +15,8 @@ from paper.studies import Job, Study, StudyRecord
 from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
 from thinrank.losses import LeastSquares
-from thinrank.minimize import minimize
-from thinrank.starts import Lasso, as_start
+from thinrank.minimize import as_start, minimize
+from thinrank.starts import Lasso
 
 TOO_LONG = "> limit"
 _ZETAS, _QUICK_ZETAS = (1, 5, 10, 20, 50, 100), (1, 5)

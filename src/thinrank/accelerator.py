@@ -1,8 +1,7 @@
-"""Data on an accelerator."""
+"""Data that are moved to an accelerator."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,6 @@ from thinrank import arrays
 from thinrank.core.imports import import_optional
 
 _DTYPES = ("float32", "float64")
-
-
-def without_gradients(X: Any) -> AbstractContextManager[Any]:
-    """A context in which PyTorch records no operations: it takes time, and memory if X asks for it.
-
-    Arrays of other libraries have no such record.
-    """
-    return arrays.namespace(X).no_grad() if arrays.is_tensor(X) else nullcontext()
 
 
 def to_device(X: Any, device: str = "cuda", dtype: str | None = None) -> Any:

@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import functools
+import math
+import time
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thinrank.core.contracts import Start, require
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Solver, Start, require
 from thinrank.core.factors import Factors
-from thinrank.core.journal import recalled
-from thinrank.core.result import Callback, History, Outcome, Solution, Status
-from thinrank.solvers import as_solver
-from thinrank.solvers.loop import run
-from thinrank.starts import as_start, complete_rank
+from thinrank.core.journal import is_recording, recalled, storable
+from thinrank.core.result import Callback, History, Outcome, Record, Solution, Status
+from thinrank.solvers import GDT, Pursuit
+from thinrank.starts import (
+    Auto,
+    Backward,
+    Forward,
+    Given,
+    GroupLasso,
+    Lasso,
+    ProximalSteps,
+    Screening,
+    Spectral,
+    complete_rank,
+)
+
+_SOLVERS: dict[str, Any] = {"gdt": GDT, "pursuit": Pursuit}
+_STARTS = {
+    "auto": Auto,
+    "backward": Backward,
+    "lasso": Lasso,
+    "group_lasso": GroupLasso,
+    "proximal": ProximalSteps,
+    "forward": Forward,
+    "screening": Screening,
+    "spectral": Spectral,
+}
 
 
 class Run(NamedTuple):
@@ -62,6 +89,50 @@ def minimize(
     return solution_of(found, loss, rank)
 
 
+def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = None) -> Solver:
+    """Turn the ``solver`` parameter of the public interface into a solver.
+
+    ``max_iter``: None for its default. ``tol``: None for its default. ``loss``: None is treated
+    as a loss with a majorizer.
+    """
+    if isinstance(solver, str):
+        name = solver
+        if is_auto(name):
+            name = "pursuit" if loss is None or "majorizer" in loss.capabilities else "gdt"
+        if name not in _SOLVERS:
+            names = ", ".join(f'"{name}"' for name in ("auto", *_SOLVERS))
+            raise ValueError(f"solver must be {names} or an object of tr.solvers, got {solver!r}")
+        own = {"max_iter": max_iter, "tol": tol}
+        return _SOLVERS[name](**{key: value for key, value in own.items() if value is not None})
+    if isinstance(solver, type) or not hasattr(solver, "sized"):
+        raise TypeError(f"solver must be a name or an object of tr.solvers, got {solver!r}")
+    if max_iter is not None:
+        raise ValueError(
+            f"max_iter must be None when solver is an object, which has its own; got {max_iter!r}"
+        )
+    return solver
+
+
+def as_start(start: Any, exchanges_rows: bool = False) -> Start:
+    """Turn the ``start`` parameter of the public interface into a Start.
+
+    Shapes: ``start`` (n_features, n_targets).
+    """
+    if isinstance(start, str):
+        if start not in _STARTS:
+            names = ", ".join(f'"{name}"' for name in _STARTS)
+            raise ValueError(f"start must be {names}, an array or tr.Factors, got {start!r}")
+        return Auto(exchanges_rows) if is_auto(start) else _STARTS[start]()
+    if isinstance(start, Factors) or arrays.is_array(start):
+        return Given(start)
+    if callable(start):
+        return start
+    raise TypeError(
+        "start must be a name, an array of shape (m1, m2) or tr.Factors, "
+        f"got {type(start).__name__}"
+    )
+
+
 def solve(
     loss: Any,
     solver: Any,
@@ -88,14 +159,137 @@ def solve(
     if first[0].rank == 0:
         return None
     # without a name here, so that the run can free the start, which may be large
-    return Run(*run(solver, loss, first.pop(), callback, records=records))
+    return iterate(solver, loss, first.pop(), callback, records=records)
 
 
 def _started(start: Start, loss: Any, solver: Any, seed: int) -> Factors:
     first = start(loss, solver.rank, solver.rows, solver.columns, seed)
     if not isinstance(first, Factors):
         raise TypeError(f"start must return tr.Factors, got {first!r} from {start!r}")
-    return complete_rank(first, loss, solver.rank, seed)
+    supports = first.row_support, first.column_support
+    complete = first.rank >= solver.rank and all(support.shape[0] for support in supports)
+    return first if complete else complete_rank(first, loss, solver.rank, seed)
+
+
+def iterate(
+    solver: Solver,
+    loss: Any,
+    start: Factors,
+    callback: Callback | None = None,
+    *,
+    records: bool = True,
+) -> Run:
+    """Iterate a solver until it is done, is stopped by the callback or reaches its limit.
+
+    With a journal the state is stored a hundred times, if a run takes all of its iterations: that
+    of pursuit after every iteration, which is long, that of gradient descent after every 100.
+    """
+    began = time.perf_counter()
+    state = solver.init(loss, start)
+    del start  # it may be large
+    history = History()
+    limit = solver.max_iter
+    several = max(1, limit // 100) if is_recording() else limit
+    for first in range(1, limit + 1, several):
+        iterations = range(first, min(first + several, limit + 1))
+        part = recalled(
+            f"iterations {first} to {iterations[-1]} of {solver!r}",
+            functools.partial(_iterate, solver, loss, state, iterations, began, callback, records),
+            keep=lambda part: part.status is None or part.status.outcome is not Outcome.STOPPED,
+        )
+        state = part.state
+        history.extend(part.records)
+        if part.status is not None:
+            return Run(state, history, part.status)
+        if history:  # the time of parts that were recalled counts
+            began = min(began, time.perf_counter() - history[-1].seconds)
+    return Run(state, history, _at_limit(limit, state.change))
+
+
+@storable
+class Part(NamedTuple):
+    """Some iterations of a run."""
+
+    state: Any  # the last state whose objective is finite
+    records: list[Record]  # one record per iteration
+    status: Status | None  # how the run ended; None if it did not
+
+
+def _iterate(
+    solver: Solver,
+    loss: Any,
+    state: Any,
+    iterations: range,
+    began: float,
+    callback: Callback | None,
+    records: bool,
+) -> Part:
+    """Iterate from a state until the solver is done, is stopped, or the iterations are."""
+    history: list[Record] = []
+    rows = columns = None
+    for iteration in iterations:
+        with arrays.without_overflow_warnings():
+            candidate = solver.step(loss, state)
+        if not math.isfinite(candidate.objective):
+            return Part(state, history, _diverged(iteration))
+        state = candidate
+        if records:
+            # a fit has its supports, and Θ takes memory for all rows
+            known = state if hasattr(state, "row_support") else state.factors
+            rows = _same_or_new(rows, known.row_support)
+            columns = _same_or_new(columns, known.column_support)
+            seconds = time.perf_counter() - began
+            record = Record(
+                stage="fit",
+                iteration=iteration,
+                objective=state.objective,
+                seconds=seconds,
+                change=state.change,
+                row_support=rows,
+                column_support=columns,
+            )
+            history.append(record)
+            if callback is not None and callback(replace(record, factors=state.factors)):
+                message = f"Stopped by the callback after {_times(iteration)}."
+                return Part(state, history, Status(Outcome.STOPPED, message))
+        if solver.done(state):
+            return Part(state, history, _converged(iteration, state))
+    return Part(state, history, None)
+
+
+def _same_or_new(old: Array | None, new: Array) -> Array:
+    """The old support if the new one is equal, so that the records of a run share arrays."""
+    if old is None or old is new or old.shape != new.shape:
+        return new
+    return old if bool(arrays.namespace(new).all(old == new)) else new
+
+
+def _times(count: int) -> str:
+    return "1 iteration" if count == 1 else f"{count} iterations"
+
+
+def _converged(iteration: int, state: Any) -> Status:
+    last = f"relative change {state.change:.1e}"
+    if not state.change:
+        last = getattr(state, "ending", "nothing left to improve")
+    message = f"Converged after {_times(iteration)} ({last})."
+    return Status(Outcome.CONVERGED, message)
+
+
+def _at_limit(limit: int, change: float) -> Status:
+    message = (
+        f"Reached the limit of {_times(limit)} before convergence "
+        f"(relative change {change:.1e}); increase max_iter or tol."
+    )
+    return Status(Outcome.ITERATION_LIMIT, message)
+
+
+def _diverged(iteration: int) -> Status:
+    message = (
+        f"Diverged: the objective was not finite at iteration {iteration}; the iterate before it "
+        'is returned. A fixed step may be too long: use tr.solvers.GDT(step="auto").'
+    )
+    return Status(Outcome.DIVERGED, message)
 
 
 def check_sizes(

@@ -125,8 +125,11 @@ def test_a_single_value_in_place_of_a_list():
 
 def test_objects_with_an_operator():
     X, Y = data(None)
-    with pytest.raises(ValueError, match="Y must contain numbers, got an array of type object"):
-        tr.baselines.NullRegressor().fit(aslinearoperator(X), Y.astype(object))
+    est = tr.SparseReducedRankRegressor(1, 2, 2)
+    found = clone(est).fit(aslinearoperator(X), Y.astype(object))
+    np.testing.assert_allclose(found.coef_, est.fit(aslinearoperator(X), Y).coef_)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        est.fit(aslinearoperator(X), np.full(Y.shape, "many", dtype=object))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.longdouble])

@@ -124,7 +124,7 @@ def test_every_value_of_a_parameter_can_be_saved(tmp_path):
         ("baselines.compact_lassos.CompactLassos", compact_lassos.CompactLassos()),
         (
             "rl.MultiTaskFQI",
-            tr.rl.MultiTaskFQI(tr.rl.blackjack.HandFeatures(), 2, 0.5, tr.rl.CommonPart()),
+            tr.rl.MultiTaskFQI(tr.rl.Tabular(3), 2, 0.5, tr.rl.CommonPart()),
         ),
     ],
 )

@@ -133,6 +133,7 @@ def test_minari(tmp_path, monkeypatch):
     with pytest.raises(TypeError, match="that of task 1 is int"):
         learner.fit_batch([log, 3])
     assert learner.fit_batch([minari.load_dataset("test/chain-v0")] * 2).n_tasks_ == 2
+    assert learner.fit_batch(["test/chain-v0", "test/chain-v0"]).n_tasks_ == 2
 
 
 def test_datasets_that_cannot_be_read(monkeypatch):

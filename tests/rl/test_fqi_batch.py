@@ -121,6 +121,12 @@ def test_discount_one_needs_the_word():
     assert fqi.fit_batch(log).n_iterations_ == 2
 
 
+def test_logs_belong_to_fit_batch():
+    log = Transitions([[0.0]], [0], [0.0], [[0.0]], [True])
+    with pytest.raises(TypeError, match=r"task 0 is a log of transitions .*use fit_batch"):
+        MultiTaskFQI(Tabular(1), 1, 0.5).fit([log], np.zeros((1, 1)))
+
+
 def test_errors():
     log = log_of([random_table(1), random_table(2)])
     with pytest.raises(ValueError, match=r"actions must be from 0 to 1, task . has 2"):

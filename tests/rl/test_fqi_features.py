@@ -91,3 +91,9 @@ def test_the_width_of_states_is_checked():
             fqi.q_values(0, np.ones((4, 3)))
     with pytest.raises(ValueError, match=r"states must have 2 columns, got shape \(4, 1\)"):
         Fourier(np.zeros(2), np.ones(2), 1)(np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("high", [[1.0, np.inf], [1.0, 0.0], [1.0, np.nan]])
+def test_bounds_of_a_space_without_bounds(high):
+    with pytest.raises(ValueError, match=r"low and high must be finite.*quantile"):
+        Fourier(np.zeros(2), np.array(high), 3)

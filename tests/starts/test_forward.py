@@ -7,7 +7,8 @@ import pytest
 
 import thinrank as tr
 from thinrank.losses import Custom, LeastSquares
-from thinrank.starts import Forward, Screening, as_start
+from thinrank.minimize import as_start
+from thinrank.starts import Forward, Screening
 
 
 def correlated(seed, n=60, p=30, k=6, rho=0.9, active=5):

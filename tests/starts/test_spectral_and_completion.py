@@ -9,6 +9,7 @@ import thinrank as tr
 from thinrank import Factors, starts
 from thinrank.core.result import Outcome
 from thinrank.losses import Denoising, LeastSquares
+from thinrank.minimize import as_start
 from thinrank.starts import complete_rank
 
 N, P, K = 30, 25, 15
@@ -125,7 +126,7 @@ def test_nothing_to_fit_has_rank_0(library, name):
     dtype = "float32"
     X, _ = data()
     loss = LeastSquares(library.array(X, dtype), library.array(np.zeros((N, K)), dtype))
-    start = starts.as_start(name)(loss, 2, P, K, 0)
+    start = as_start(name)(loss, 2, P, K, 0)
     assert complete_rank(start, loss, 2, 0).rank == 0
     answer = tr.minimize(loss, rank=2, start=name)
     library.check(answer.factors.U, answer.factors.V, dtype=dtype)

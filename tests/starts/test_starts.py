@@ -6,7 +6,7 @@ import pytest
 import thinrank as tr
 from thinrank import Factors, starts
 from thinrank.losses import Custom, Denoising, LeastSquares
-from thinrank.starts import as_start
+from thinrank.minimize import as_start
 
 N, P, K, R = 40, 20, 12, 2
 

@@ -15,6 +15,7 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.problem import FitResult
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
@@ -62,7 +63,7 @@ class Baseline(FactorRegressor):
             self.best_params_ = self._choose(sample, settings) if several else settings[0]
             # run the path to its end: after the last solution, subclasses store n_iter_ and so on
             *_, solution = self._path(data, [self.best_params_], final=True)
-            self._keep(*data.to_user(solution), sample.single_target, sample.data)
+            self._keep(FitResult(*data.to_user(solution)), sample.data, sample.single_target)
         return self
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:

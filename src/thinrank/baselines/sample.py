@@ -14,9 +14,9 @@ from thinrank import arrays
 from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
-from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.input_types import plain_responses
+from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 

@@ -10,8 +10,7 @@ import numpy as np
 from thinrank.calcium.preprocessing import Preprocessing
 from thinrank.calcium.sizes import MovieSizes
 from thinrank.core.checks import is_auto
-from thinrank.minimize import check_size
-from thinrank.solvers import as_solver
+from thinrank.minimize import as_solver, check_size
 
 # Names of the baselines of the fluorescence, see Preprocessing.
 _BASELINES = ("median", "percentile", "none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -73,3 +74,15 @@ def check_callback(callback: Any) -> None:
     """Raise a TypeError unless a callback is None or can be called."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Raise a ValueError unless ``value`` is a finite non-negative number."""
+    if not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite non-negative number, got {value!r}")
+
+
+def check_iterations(value: Any) -> None:
+    """Raise a ValueError unless ``value`` is a positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"max_iter must be a positive integer, got {value!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, TypeGuard
 
@@ -315,6 +317,21 @@ class Solver(Protocol):
     def done(self, state: Any) -> bool:
         """Whether the state is final."""
         ...
+
+
+class Sized:
+    """Limits on rank, rows and columns, set by :meth:`sized`; without it there are none."""
+
+    rank: int = sys.maxsize
+    rows: int = sys.maxsize
+    columns: int = sys.maxsize
+
+    def sized(self, rank: int, rows: int, columns: int) -> Self:
+        """The same solver for at most ``rows`` rows and ``columns`` columns, of rank ``rank``."""
+        other = copy.copy(self)
+        for name, limit in (("rank", rank), ("rows", rows), ("columns", columns)):
+            object.__setattr__(other, name, limit)  # subclasses are frozen dataclasses
+        return other
 
 
 def require(loss: Any, capability: str, purpose: str) -> None:

@@ -110,7 +110,7 @@ class Factors:
         if self._block is None:
             return arrays.nonzero_rows(self.U)
         rows, U = self._block
-        return arrays.nonzero_among(U, rows)
+        return arrays.take_rows(rows, arrays.nonzero_rows(U))
 
     @property
     def column_support(self) -> Array:
@@ -205,7 +205,8 @@ class Factors:
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
         U, V = self.rows_in_use, self.columns_in_use
-        (q_u, r_u), (q_v, r_v) = linalg.tall_qr(U), linalg.tall_qr(V)
+        qr = arrays.namespace(U).linalg.qr
+        (q_u, r_u), (q_v, r_v) = qr(U), qr(V)
         left, values, right = linalg.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T
 

@@ -23,6 +23,8 @@ _VARIABLE = "THINRANK_MEMORY_GIB"
 _DEFAULT_GIB = 4.0
 # Largest number of multiplications of a fit with one thread; see one_thread_if_small.
 _SMALL = 2e9
+# Entries of an intermediate array that is formed in parts: 8 MiB in double precision.
+BLOCK_ENTRIES = 1 << 20
 
 
 def budget_bytes() -> float:

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, is_design
-from thinrank.designs.subsets import take_rows
+from thinrank.designs.dense import take_rows
 
 
 class BlockDiagonal:
@@ -45,7 +45,6 @@ class BlockDiagonal:
             raise ValueError(f"blocks must have the same dtype, got {', '.join(sorted(dtypes))}")
         self._rows = _ranges(block.shape[0] for block in self.blocks)
         self._columns = _ranges(block.shape[1] for block in self.blocks)
-        self._gram: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,11 +80,9 @@ class BlockDiagonal:
         return BlockDiagonal(taken)
 
     def gram(self, index: Array | None = None) -> Array:
-        """XᵀX over the columns ``index``; that of all columns is computed once and stored."""
+        """XᵀX over the columns ``index``."""
         if index is None:
-            if self._gram is None:
-                self._gram = self._whole_gram()
-            return self._gram
+            return self._whole_gram()
         width = index.shape[0]
         gram = arrays.zeros((width, width), self.prototype)
         for block, places, local in self._shares(index):

@@ -13,7 +13,7 @@ import numpy as np
 from thinrank.core import resources
 from thinrank.core.resources import prefetched
 from thinrank.designs.block_sources import as_source
-from thinrank.designs.blockwise import blockwise_gram
+from thinrank.designs.dense import blockwise_gram
 
 # A block takes the memory budget divided by this number, 128 MiB by default. One is computed with
 # while the next one is read, and functions make a copy or two.

@@ -1,4 +1,4 @@
-"""X as a dense array of any library."""
+"""X as a dense array of any library; blocks of columns, rows and columns of any design."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.resources import BLOCK_ENTRIES
 
-# Entries of X that are copied at a time, to centre them: 8 MiB in double precision.
-_COPIED_ENTRIES = 1 << 20
 # Sums of squares about zero are computed again about the mean if less than this fraction of them is
 # left about the mean, by the size of an entry in bytes: in double precision two digits are lost to
 # cancellation at most, in single precision hardly any.
 MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
+# Columns formed at a time: enough for fast products, in little memory.
+BLOCK_COLUMNS = 128
 
 
 class ColumnMoments(NamedTuple):
@@ -32,7 +34,55 @@ class ColumnMoments(NamedTuple):
         return bool(np.all(np.isfinite(self.lengths)))
 
 
-class Dense:
+def column_blocks(design: Design) -> Iterator[Array]:
+    """Indices of all columns, in blocks."""
+    for few in slices(design.shape[1]):
+        yield arrays.indices(range(few.start, few.stop), design.prototype)
+
+
+def blockwise_column_norms(design: Design, row_scale: Array | None, center: Array | None) -> Array:
+    """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), a block of columns at a time."""
+    xp = arrays.namespace(design.prototype)
+    norms = []
+    for index in column_blocks(design):
+        block = design.columns(index)
+        if center is not None:
+            block = block - arrays.take_rows(center, index)
+        if row_scale is not None:
+            block = block * row_scale[:, None]
+        norms.append(xp.linalg.vector_norm(block, axis=0))
+    return xp.concat(norms)
+
+
+def blockwise_gram(design: Design) -> Array:
+    """XᵀX, as Xᵀ times one block of columns after another."""
+    xp = arrays.namespace(design.prototype)
+    products = [design.transposed_product(design.columns(index)) for index in column_blocks(design)]
+    return xp.concat(products, axis=1)
+
+
+def slices(size: int, width: int = BLOCK_COLUMNS) -> Iterator[slice]:
+    """Slices of some rows or columns at a time, for what would take much memory at once."""
+    for first in range(0, size, width):
+        yield slice(first, min(first + width, size))
+
+
+class BlockwiseDesign(Design):
+    """A design whose other methods follow from its columns and products, by blocks of columns."""
+
+    def gram(self, index: Array | None = None) -> Array:
+        """Inner products of the columns ``index``."""
+        if index is None:
+            return blockwise_gram(self)
+        active = self.columns(index)
+        return active.T @ active
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
+        return blockwise_column_norms(self, row_scale, center)
+
+
+class Dense(BlockwiseDesign):
     """A dense design, never copied, whatever its memory order.
 
     Parameters
@@ -69,8 +119,7 @@ class Dense:
 
     def gram(self, index: Array | None = None) -> Array:
         """XᵀX over the columns ``index``."""
-        active = self.array if index is None else self.columns(index)
-        return active.T @ active
+        return self.array.T @ self.array if index is None else super().gram(index)
 
     @cached_property
     def column_moments(self) -> ColumnMoments | None:
@@ -101,10 +150,7 @@ class Dense:
         return xp.sqrt(squares)
 
     def _row_blocks(self) -> Iterator[slice]:
-        n, p = self.shape
-        height = max(1, _COPIED_ENTRIES // max(p, 1))
-        for first in range(0, n, height):
-            yield slice(first, min(first + height, n))
+        return slices(self.shape[0], max(1, BLOCK_ENTRIES // max(self.shape[1], 1)))
 
 
 def _column_moments(X: np.ndarray) -> ColumnMoments:
@@ -114,7 +160,7 @@ def _column_moments(X: np.ndarray) -> ColumnMoments:
         total, squares = _sums(X)
         mean, left = total / n, squares - total**2 / n
         far = np.flatnonzero(~(left >= MIN_LEFT_OVER[X.dtype.itemsize] * squares))
-        for some in np.array_split(far, far.size * n // _COPIED_ENTRIES + 1):
+        for some in np.array_split(far, far.size * n // BLOCK_ENTRIES + 1):
             about = mean[some].astype(X.dtype)
             moved, again = _sums(X[:, some] - about)
             mean[some] = about + moved / n
@@ -131,3 +177,84 @@ def _sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums and sums of squares of the columns."""
     total: np.ndarray = X.sum(axis=0, dtype=np.float64)
     return total, np.einsum("ij,ij->j", X, X, dtype=np.float64)
+
+
+class RowSubset(BlockwiseDesign):
+    """The rows ``index`` of a design that is known through its products only."""
+
+    def __init__(self, base: Design, index: Array) -> None:
+        self.base, self.index, self.prototype = base, index, base.prototype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows in the subset, n_features)."""
+        return self.index.shape[0], self.base.shape[1]
+
+    def __matmul__(self, block: Array) -> Array:
+        return arrays.take_rows(self.base @ block, self.index)
+
+    def transposed_product(self, block: Array) -> Array:
+        """Transpose of this design, times block."""
+        return self.base.transposed_product(
+            arrays.scatter_rows(block, self.index, self.base.shape[0])
+        )
+
+    def columns(self, index: Array) -> Array:
+        """The columns ``index``."""
+        return arrays.take_rows(self.base.columns(index), self.index)
+
+
+class ColumnSubset(Design):
+    """The columns ``index`` of a design, never copied as a whole."""
+
+    def __init__(self, base: Design, index: Array) -> None:
+        self.base, self.index, self.prototype = base, index, base.prototype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, number of columns in the subset)."""
+        return self.base.shape[0], self.index.shape[0]
+
+    def __matmul__(self, block: Array) -> Array:
+        return self.base @ arrays.scatter_rows(block, self.index, self.base.shape[1])
+
+    def transposed_product(self, block: Array) -> Array:
+        """Transpose of this design, times block."""
+        return arrays.take_rows(self.base.transposed_product(block), self.index)
+
+    def columns(self, index: Array) -> Array:
+        """The columns ``index`` of the subset."""
+        return self.base.columns(arrays.take_rows(self.index, index))
+
+    def rows(self, index: Array) -> ColumnSubset:
+        """The design of the rows ``index``."""
+        return ColumnSubset(take_rows(self.base, index), self.index)
+
+    def gram(self, index: Array | None = None) -> Array:
+        """Inner products of the columns ``index``."""
+        return self.base.gram(self.index if index is None else arrays.take_rows(self.index, index))
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
+        if center is not None:
+            center = arrays.scatter_rows(center, self.index, self.base.shape[1])
+        return arrays.take_rows(self.base.column_norms(row_scale, center), self.index)
+
+
+def view_rows(design: Any, index: Array) -> Design:
+    """Like :func:`take_rows`, but without a copy of the rows of a dense array.
+
+    Products take as long as products with all rows, but overlapping sets of rows take no memory.
+    """
+    base = design
+    while hasattr(base, "base"):
+        base = base.base
+    # only a dense design has all its entries as an array
+    return RowSubset(design, index) if hasattr(base, "array") else take_rows(design, index)
+
+
+def take_rows(design: Any, index: Array) -> Design:
+    """The design of the sorted rows ``index``, a RowSubset if the design has no method ``rows``."""
+    if hasattr(design, "rows"):
+        return design.rows(index)
+    return RowSubset(design, index)

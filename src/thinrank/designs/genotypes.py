@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,28 +14,11 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.imports import import_optional
-from thinrank.core.resources import threads_in_use
-from thinrank.designs.dense import ColumnMoments
-from thinrank.designs.subsets import BlockwiseDesign
+from thinrank.core.resources import BLOCK_ENTRIES, threads_in_use
+from thinrank.designs.dense import BlockwiseDesign, ColumnMoments, slices
 
-# Genotypes that are unpacked at a time: 16 MiB in double precision.
-_BLOCK_ENTRIES = 1 << 21
 # What the reader returns for a missing genotype.
 _MISSING = -127
-# A factor with fewer non-zero rows than this part of the variants is multiplied by the columns that
-# belong to them; otherwise all variants are unpacked.
-_FEW = 1 / 8
-# Samples or variants that a message names.
-_MOST_NAMED = 3
-# The first two bytes of every .bed file; the third is 1 if variants follow one another, 0 if
-# samples do.
-_MAGIC = b"\x6c\x1b"
-_VARIANT_MAJOR, _SAMPLE_MAJOR = 1, 0
-_HEADER = 3
-# Samples per byte.
-_PER_BYTE = 4
-# Columns of a .fam and of a .bim file.
-_COLUMNS = 6
 
 
 class _Counts(NamedTuple):
@@ -189,16 +173,12 @@ class Genotypes(BlockwiseDesign):
         return self._of(np.asarray(index), self._imputed_from or self)
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
-        n, p = self.shape
+        n, _ = self.shape
         matrix = block if block.ndim == 2 else block[:, None]
         used = arrays.nonzero_rows(matrix)
         product = np.zeros((n, matrix.shape[1]), dtype=self.prototype.dtype)
-        if len(used) <= _FEW * p:
-            for some in _parts(len(used), self._width):
-                product += self.columns(used[some]) @ matrix[used[some]]
-        else:
-            for some, genotypes in self._blocks():
-                product += genotypes @ matrix[some]
+        for some in slices(len(used), self._width):
+            product += self.columns(used[some]) @ matrix[used[some]]
         return product if block.ndim == 2 else product[:, 0]
 
     def transposed_product(self, block: np.ndarray) -> np.ndarray:
@@ -218,13 +198,7 @@ class Genotypes(BlockwiseDesign):
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
         if row_scale is None:
             return self._norms_about(0.0 if center is None else center)
-        norms = np.empty(self.shape[1], dtype=self.prototype.dtype)
-        for some, genotypes in self._blocks():
-            if center is not None:
-                genotypes -= center[some]
-            genotypes *= row_scale[:, None]
-            norms[some] = np.linalg.norm(genotypes, axis=0)
-        return norms
+        return super().column_norms(row_scale, center)
 
     @cached_property
     def column_moments(self) -> ColumnMoments:
@@ -248,7 +222,7 @@ class Genotypes(BlockwiseDesign):
     def _counts(self) -> _Counts:
         p = self.shape[1]
         counts = _Counts(*np.zeros((3, p), dtype=np.int64))
-        for some in _parts(p, self._width):
+        for some in slices(p, self._width):
             genotypes = self._unpacked(np.arange(some.start, some.stop), "int8")
             counts.one[some] = np.count_nonzero(genotypes == 1, axis=0)
             counts.two[some] = np.count_nonzero(genotypes == 2, axis=0)
@@ -270,11 +244,11 @@ class Genotypes(BlockwiseDesign):
     @property
     def _width(self) -> int:
         """Number of variants that are unpacked at a time."""
-        return max(1, _BLOCK_ENTRIES // max(self.shape[0], 1))
+        return max(1, BLOCK_ENTRIES // max(self.shape[0], 1))
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """All variants, some at a time, which the caller may change."""
-        for some in _parts(self.shape[1], self._width):
+        for some in slices(self.shape[1], self._width):
             index = np.arange(some.start, some.stop)
             yield some, self._read(index, self._means[some], self._has_missing[some])
 
@@ -314,13 +288,8 @@ class Genotypes(BlockwiseDesign):
         return {name: value for name, value in vars(self).items() if name != "_reader"}
 
 
-def _parts(size: int, width: int) -> Iterator[slice]:
-    for first in range(0, size, width):
-        yield slice(first, min(first + width, size))
-
-
 def _some(names: Iterable[Any]) -> str:
-    return ", ".join(repr(str(name)) for name, _ in zip(names, range(_MOST_NAMED), strict=False))
+    return ", ".join(repr(str(name)) for name in islice(names, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,18 +320,19 @@ def _read_files(path: str | Path) -> _Files:
 
 def _check_genotypes(bed: Path, samples: int, variants: int) -> None:
     with bed.open("rb") as file:
-        header = file.read(_HEADER)
-    if header[:2] != _MAGIC or len(header) < _HEADER or header[2] > _VARIANT_MAJOR:
+        header = file.read(3)  # the third byte is 1 if variants follow one another, 0 if samples do
+    if header not in (b"\x6c\x1b\x01", b"\x6c\x1b\x00"):
         raise ValueError(
             f"{bed} is not a .bed file of PLINK 1.9: it begins with the bytes "
             f"{header.hex(' ') or 'of nothing'} instead of 6c 1b 01"
         )
-    if header[2] == _SAMPLE_MAJOR:
+    if header[2] == 0:
         raise ValueError(
             f"{bed} has one sample after the other; convert it to one variant after the other "
             "with: plink --bfile NAME --make-bed"
         )
-    size, expected = bed.stat().st_size, _HEADER + variants * -(-samples // _PER_BYTE)
+    # a byte has four samples
+    size, expected = bed.stat().st_size, len(header) + variants * -(-samples // 4)
     if size != expected:
         what = "ends early" if size < expected else "is too long"
         raise ValueError(
@@ -409,6 +379,6 @@ def _lines(file: Path) -> list[list[str]]:
     if not lines:
         raise ValueError(f"{file} is empty")
     for number, line in enumerate(lines, start=1):
-        if len(line) != _COLUMNS:
-            raise ValueError(f"{file}, line {number}: expected {_COLUMNS} columns, got {len(line)}")
+        if len(line) != 6:
+            raise ValueError(f"{file}, line {number}: expected 6 columns, got {len(line)}")
     return lines

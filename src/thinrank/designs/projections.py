@@ -9,9 +9,15 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs.blockwise import SLICE_COLUMNS, blockwise_column_norms, column_blocks, slices
-from thinrank.designs.dense import MIN_LEFT_OVER
-from thinrank.designs.subsets import BlockwiseDesign, ColumnSubset, take_rows
+from thinrank.designs.dense import (
+    MIN_LEFT_OVER,
+    BlockwiseDesign,
+    ColumnSubset,
+    blockwise_column_norms,
+    column_blocks,
+    slices,
+    take_rows,
+)
 
 # Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
 _ROUNDING = 100
@@ -43,7 +49,7 @@ class Deflated(BlockwiseDesign):
         scores = self.removed.U.T @ block
         if block.ndim == 1:
             return product - self.removed.V @ scores
-        for few in slices(block.shape[1], SLICE_COLUMNS):
+        for few in slices(block.shape[1]):
             product[:, few] -= self.removed.V @ scores[:, few]
         return product
 

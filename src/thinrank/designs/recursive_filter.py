@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from thinrank.designs.blockwise import blockwise_column_norms
-
-# From this number of columns on, one pass over the rows of a block is faster than SciPy's loop
-# over columns.
-_WIDE = 64
+from thinrank.designs.dense import BlockwiseDesign
 
 
-class RecursiveFilter:
+class RecursiveFilter(BlockwiseDesign):
     """The lower-triangular matrix X = G⁻¹ with entries γ^{i−j} for i ≥ j, never formed.
 
     G has ones on its diagonal and −γ below it, so that X turns impulses into decays:
@@ -84,7 +79,7 @@ class RecursiveFilter:
     ) -> np.ndarray:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
         if row_scale is not None or center is not None:
-            return blockwise_column_norms(self, row_scale, center)
+            return super().column_norms(row_scale, center)
         remaining = self.size - np.arange(self.size)
         return np.sqrt(self._energy(remaining)).astype(self.prototype.dtype)
 
@@ -105,14 +100,7 @@ class RecursiveFilter:
         dtype = self.prototype.dtype
         if block.size == 0:
             return np.array(block)
-        if block.ndim == 1 or block.shape[1] < _WIDE:
-            from scipy.signal import lfilter  # slow to import, and only used here
+        from scipy.signal import lfilter  # slow to import, and only used here
 
-            numerator = np.array([1], dtype=dtype)
-            return lfilter(numerator, np.array([1, -self.decay], dtype=dtype), block, axis=0)
-        out = np.array(block, order="C")
-        last = np.empty(out.shape[1], dtype=dtype)
-        for before, now in pairwise(out):
-            np.multiply(before, dtype.type(self.decay), out=last)
-            now += last
-        return out
+        numerator = np.array([1], dtype=dtype)
+        return lfilter(numerator, np.array([1, -self.decay], dtype=dtype), block, axis=0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from thinrank.designs.subsets import BlockwiseDesign
+from thinrank.designs.dense import BlockwiseDesign
 
 
 class Sparse:

@@ -1,26 +1,52 @@
-"""Centring, scaling and weighting of a design without changing or copying it."""
+"""A matrix as a Design; centring, scaling and weighting of a design without copying it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scipy.sparse import issparse
+from scipy.sparse.linalg import LinearOperator
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import Design
+from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
-from thinrank.designs.blockwise import (
-    SLICE_COLUMNS,
-    blockwise_column_norms,
-    blockwise_gram,
-    column_means,
+from thinrank.designs.dense import (
+    BlockwiseDesign,
+    ColumnSubset,
+    Dense,
+    column_blocks,
     slices,
+    take_rows,
 )
 from thinrank.designs.projections import Deflated, KeptBasis
-from thinrank.designs.subsets import ColumnSubset, take_rows
+from thinrank.designs.scipy_matrices import Operator, Sparse
 
 
-class Transformed:
+def as_design(X: Any) -> Design:
+    """Wrap a matrix as a Design.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
+        A Design is returned as it is.
+
+    Returns
+    -------
+    Design
+    """
+    if issparse(X):
+        return Sparse(X)
+    if isinstance(X, LinearOperator):
+        return Operator(X)
+    if is_design(X):
+        return X
+    return Dense(X)
+
+
+class Transformed(BlockwiseDesign):
     """The design diag(row_scale) (X − 1·centerᵀ) diag(column_scale), never formed.
 
     A sparse X stays sparse: the three vectors enter the products.
@@ -75,7 +101,7 @@ class Transformed:
             if block.ndim == 1:
                 product -= self.center * total
             else:
-                for few in slices(product.shape[1], SLICE_COLUMNS):
+                for few in slices(product.shape[1]):
                     product[:, few] -= self.center[:, None] * total[few]
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
@@ -99,12 +125,9 @@ class Transformed:
 
     def gram(self, index: Array | None = None) -> Array:
         """Gram matrix of the transformed columns."""
-        if index is not None:
-            active = self.columns(index)
-            return active.T @ active
-        if self.row_scale is not None or self.center is not None:
+        if index is not None or self.row_scale is not None or self.center is not None:
             # weights do not factor out of XᵀX, and XᵀX − n·mean² suffers from cancellation
-            return blockwise_gram(self)
+            return super().gram(index)
         gram = self.base.gram()
         if self.column_scale is not None:
             gram = _times_rows(gram, self.column_scale) * self.column_scale
@@ -113,7 +136,7 @@ class Transformed:
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
         if center is not None and self.row_scale is not None:
-            return blockwise_column_norms(self, row_scale, center)
+            return super().column_norms(row_scale, center)
         if center is not None:
             return self._norms_about(center, row_scale)
         if row_scale is None and self._norms is not None:
@@ -152,22 +175,17 @@ class Standardization:
         which are zero in ``design``.
     loadings : array of shape (r, n_features) or None
         The loadings of the columns on a basis of kept predictors that was projected out.
-    inverse : array of shape (n_features,) or None
-        One over ``scale``, if it is known.
     """
 
     design: Design
     center: Array | None
     scale: Array | None
     loadings: Array | None = None
-    inverse: Array | None = None
 
     @property
     def inverse_scale(self) -> Array | None:
         """One over ``scale``, and 0 for constant columns."""
-        if self.scale is None or self.inverse is not None:
-            return self.inverse
-        return _inverse(self.scale)
+        return None if self.scale is None else arrays.divide_or_zero(1.0, self.scale)
 
     def applied_to(self, design: Design, basis: Array | None = None) -> Design:
         """Other rows, with the same means subtracted and divided by the same scales.
@@ -245,12 +263,33 @@ def standardize(
         return Standardization(design, None, None)
     if moments is None:  # else they are finite
         _check_moments(mean, deviation)
-    inverse = None if deviation is None else _inverse(deviation)
+    found = Standardization(design, mean, deviation)
     norms = None
     if deviation is not None and sample_weight is None:
         norms = xp.astype(deviation > 0, deviation.dtype) * total**0.5
-    transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
-    return Standardization(transformed, mean, deviation, inverse=inverse)
+    units = {"center": mean, "column_scale": found.inverse_scale}
+    return replace(found, design=Transformed(design, **units, norms=norms))
+
+
+def column_means(design: Design, weight: Array | None) -> Array:
+    """Means of the columns, with weights if they are given.
+
+    In single precision the sum of many numbers far from zero is inaccurate. An array is summed in
+    double precision; for others the mean of the centred columns is added as a correction.
+    """
+    xp = arrays.namespace(design.prototype)
+    if weight is None:
+        if isinstance(design, Dense):
+            return design.column_means()
+        weight = arrays.zeros((design.shape[0],), like=design.prototype) + 1
+    share = weight / xp.sum(weight)
+    mean = design.transposed_product(share)
+    if arrays.itemsize(design.prototype) >= 8:
+        return mean
+    left_over = [
+        share @ (design.columns(i) - arrays.take_rows(mean, i)) for i in column_blocks(design)
+    ]
+    return mean + xp.concat(left_over)
 
 
 def unprojected(design: Design) -> Design:
@@ -295,7 +334,7 @@ def _standardized_residuals(
     deviation = xp.where(deviation <= floor, arrays.zeros((1,), deviation), deviation)
     if not scale:
         deviation = xp.astype(deviation > 0, deviation.dtype)
-    transformed = Transformed(projected, column_scale=_inverse(deviation))
+    transformed = Transformed(projected, column_scale=arrays.divide_or_zero(1.0, deviation))
     return Standardization(transformed, mean, deviation, loadings)
 
 
@@ -309,10 +348,6 @@ def _signed_inverse(scale: Array) -> Array:
     """One over the scales, and 0 for those that are 0."""
     xp = arrays.namespace(scale)
     return xp.sign(scale) * arrays.divide_or_zero(1.0, xp.abs(scale))
-
-
-def _inverse(scale: Array) -> Array:
-    return arrays.divide_or_zero(1.0, scale)
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

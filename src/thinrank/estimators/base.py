@@ -18,13 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
-from thinrank.core.result import History, Record, Status
-from thinrank.estimators.description import described, in_units
-from thinrank.estimators.explained import TrainingData, observed_r2
+from thinrank.estimators.description import described, observed_r2
 from thinrank.estimators.extreme_units import comparable
-from thinrank.estimators.fit import FitResult
 from thinrank.estimators.input_types import as_frame, plain_responses
-from thinrank.estimators.validation import check_new_X
+from thinrank.estimators.problem import FitResult, TrainingData
+from thinrank.estimators.validation import check_new_X, keep_or_delete
 
 if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
@@ -63,68 +61,39 @@ class FactorModel(TransformerMixin, BaseEstimator):
         return tags
 
     n_iter_: int
-    status_: Status
-    history_: History
-    best_params_: dict[str, Any]
-    search_: list[Record]
+    status_: Any
+    history_: Any
+    best_params_: Any
+    search_: Any
 
-    def _keep_result(
-        self,
-        result: FitResult,
-        data: TrainingData,
-        kept: np.ndarray,
-        single_target: bool,
-    ) -> None:
-        """Store everything that a fit returned."""
-        self._keep(
-            result.factors,
-            result.intercept,
-            single_target,
-            data,
-            kept,
-            result.kept_coef,
-            result.feature_scale,
-        )
-        self.held_out_r2_, self.warnings_ = result.held_out_r2, result.messages
-        self.best_params_, self.search_ = result.params, result.search
-        self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
-        self._target_units = result.target_units
-
-    def _keep(
-        self,
-        factors: Factors,
-        intercept: Array,
-        single_target: bool,
-        data: TrainingData,
-        kept: np.ndarray | None = None,
-        kept_coef: Array | None = None,
-        feature_scale: Array | None = None,
-    ) -> None:
-        """Store the result of a fit, in the user's units, and what it explains of the data."""
+    def _keep(self, result: FitResult, data: TrainingData, single_target: bool) -> None:
+        """Store the coefficients of a fit, and what describes it, in the user's units."""
+        intercept, kept_coef, kept = result.intercept, result.kept_coef, data.kept
         if kept_coef is None:
-            kept = np.empty(0, dtype=np.int64) if kept is None else kept
-            kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.V)
-        assert kept is not None
-        found = described(
-            data,
-            factors,
-            intercept,
-            kept,
-            kept_coef,
-            fit_intercept=self.fit_intercept,
-            standardize=self.standardize,
-            feature_scale=feature_scale,
+            kept_coef = arrays.zeros((intercept.shape[0], len(kept)), like=intercept)
+        about = described(
+            data, result, kept_coef, center=self.fit_intercept, standardize=self.standardize
         )
+        for name, value in about.items():
+            setattr(self, name, value)
         if data.units is not None:
-            found = in_units(found, data.units)
-            intercept, kept_coef = data.units.intercept(intercept), data.units.kept(kept_coef, kept)
-        for name, value in found._asdict().items():
-            setattr(self, f"{name}_", value)
-        self.held_out_r2_, self.warnings_ = None, []
+            intercept = data.units.intercept(intercept)
+            kept_coef = data.units.kept(kept_coef, kept)
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
         self.kept_ = kept
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
+        self.held_out_r2_, self.warnings_ = result.held_out_r2, list(result.messages)
+
+    def _keep_fit(
+        self, result: FitResult, data: TrainingData, single_target: bool, names: Any
+    ) -> None:
+        """Store everything that :func:`fit_problem` returned; ``names`` are those of responses."""
+        self._keep(result, data, single_target)
+        self.best_params_, self.search_ = result.params, result.search
+        self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
+        self._target_units = result.target_units
+        keep_or_delete(self, "target_names_in_", names)
 
     @property
     def coef_(self) -> Array:

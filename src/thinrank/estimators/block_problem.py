@@ -11,8 +11,7 @@ from thinrank import arrays
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.designs import Standardization
-from thinrank.designs.blocks import RowBlocks
-from thinrank.estimators.problem import Problem, live
+from thinrank.estimators.problem import Problem, TrainingData, live
 from thinrank.estimators.validation import check_criterion
 from thinrank.forms.block_moments import BlockForm, BlockMoments
 from thinrank.losses.form_loss import FormLoss
@@ -23,11 +22,11 @@ from thinrank.starts.elimination import MOST_ROWS
 _SIZES = "rank", "row_sparsity", "column_sparsity"
 
 
-def block_problem(
-    estimator: Any, solver: Solver, X: RowBlocks, Y: Any, weight: np.ndarray | None
-) -> Problem:
+def block_problem(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
     """The least squares problem of an estimator, like ``Problem.prepare``, after one pass."""
-    Y, center, splits = X.beside(Y), estimator.fit_intercept, []
+    X: Any = data.design
+    weight, center, splits = data.sample_weight, estimator.fit_intercept, []
+    Y = X.beside(data.Y)
     # those of a search over a grid are always searched
     searched = any(is_auto(getattr(estimator, size, "auto")) for size in _SIZES)
     held_out = searched and check_criterion(getattr(estimator, "criterion", "cv")) is None

@@ -14,16 +14,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.fit import fit_responses, whole_fit
+from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.glm import fit_family
 from thinrank.estimators.responses import Responses, numeric_responses
-from thinrank.estimators.validation import (
-    check_parameters,
-    check_predictors,
-    check_types,
-    check_weights,
-    in_ordinary_units,
-    keep_target_names,
-)
+from thinrank.estimators.validation import check_predictors, check_types, check_weights
 from thinrank.losses.families import Bernoulli, Family, Multinomial
 
 
@@ -176,15 +170,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
-            responses, weight = responses.without_empty_rows(weight)
-            kept = check_parameters(self, design, responses.Y.shape[1], weight)
-            design, _, units = in_ordinary_units(self, design)
-            result, data = fit_responses(
-                self, design, responses, weight, kept, units=units, groups=groups
-            )
-            self._keep_result(result, data, kept, single_target=False)
-            self.family_ = result.family
-            keep_target_names(self, names)
+            fit_family(self, design, responses, weight, names, single=False, groups=groups)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -269,14 +255,10 @@ def _encoded(
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, got 1 class: {classes[0]!r}")
-    family: Family = Bernoulli()
+    family: Family = Multinomial(len(classes))
+    matrix, titles = np.eye(len(classes))[codes], [str(value) for value in classes]
     if len(classes) == 2:
-        matrix = codes[:, None].astype(np.float64)
-    else:
-        matrix = np.zeros((len(codes), len(classes)))
-        matrix[np.arange(len(codes)), codes] = 1.0
-        family = Multinomial(len(classes))
-    titles = [str(value) for value in (classes[1:] if len(classes) == 2 else classes)]
+        matrix, titles, family = matrix[:, 1:], titles[1:], Bernoulli()
     return numeric_responses(arrays.from_numpy(matrix, like), None, family, titles), classes, False
 
 

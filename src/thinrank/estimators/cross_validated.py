@@ -9,28 +9,13 @@ import numpy as np
 from scipy.stats import rankdata
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import fit_sizes, problem_of, training_data, whole_fit
-from thinrank.estimators.input_types import in_memory
-from thinrank.estimators.responses import numeric_responses
-from thinrank.estimators.sizes import Found, find_sizes
-from thinrank.estimators.validation import (
-    always_kept,
-    by_moments,
-    check_exchange,
-    check_loss,
-    check_ridge,
-    check_training_data,
-    check_types,
-    check_weights,
-    in_ordinary_units,
-    keep_passes,
-    keep_target_names,
-    passes_of,
-)
+from thinrank.estimators.fit import Found, find_sizes, whole_fit
+from thinrank.estimators.problem import Problem, TrainingData
+from thinrank.estimators.regressor import fit_regression
+from thinrank.estimators.validation import check_exchange, check_ridge
+from thinrank.minimize import as_solver, as_start
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
-from thinrank.solvers import as_solver
-from thinrank.starts import as_start
 
 
 class SparseReducedRankRegressorCV(FactorRegressor):
@@ -228,41 +213,20 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
         ):
-            X, y, names = check_types(X, y, in_blocks=True)
-            read = passes_of(X)
-            rule = check_refit_rule(self.refit_rule)
-            check_exchange(self.exchange)
-            solver = as_solver(self.solver, self.max_iter, self.tol)
-            as_start(self.start, solver.exchanges_rows)  # an error before any computation
-            design, target = check_training_data(self, X, y, missing=True)
-            weight = check_weights(sample_weight, design)
-            matrix = target[:, None] if len(target.shape) == 1 else target
-            kept = always_kept(self)
-            shape = design.shape[1] - len(kept), matrix.shape[1]
-            check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
-            family = check_loss(self.loss)
-            plain = family is None and entry_weight is None and not len(kept)
-            units = None
-            if not (plain and by_moments(design, matrix)):
-                matrix = in_memory(matrix)
-                design, matrix, units = in_ordinary_units(self, design, matrix)
-            responses = numeric_responses(matrix, entry_weight, family, names)
-            responses, weight = responses.without_empty_rows(weight)
-            problem = problem_of(self, solver, design, responses, weight, kept)
-            grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
-            found = find_sizes(self, problem, weight, solver, grid, "cv", groups)
-            self.n_splits_ = len(found.evaluations[0].parts)
-            if rule == "one_se" and self.n_splits_ < 2:
-                raise ValueError(
-                    f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
-                )
-            self._keep_results(found)
-            result = fit_sizes(self, problem, solver, self.best_params_, found)
-            data = training_data(design, responses, weight, result, units=units)
-            self._keep_result(result, data, kept, len(target.shape) == 1)
-            keep_passes(self, X, read)
-            keep_target_names(self, names)
+            weights = sample_weight, entry_weight
+            fit_regression(self, X, y, *weights, groups, _check_parameters, self._search)
         return self
+
+    def _search(self, data: TrainingData, problem: Problem, solver: Any) -> Found:
+        grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
+        found = find_sizes(self, problem, data.sample_weight, solver, grid, "cv", data.groups)
+        self.n_splits_ = len(found.evaluations[0].parts)
+        if self.refit_rule == "one_se" and self.n_splits_ < 2:
+            raise ValueError(
+                f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
+            )
+        self._keep_results(found)
+        return found
 
     def _ridges(self) -> list[float] | None:
         if self.ridges is None:
@@ -293,3 +257,12 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.best_index_ = next(i for i, e in enumerate(evaluations) if e.sizes == chosen)
         self.best_params_ = params[self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
+
+
+def _check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> None:
+    """Check the parameters before any computation."""
+    check_refit_rule(estimator.refit_rule)
+    check_exchange(estimator.exchange)
+    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    as_start(estimator.start, solver.exchanges_rows)
+    check_axes(shape, estimator.ranks, estimator.row_sparsities, estimator.column_sparsities)

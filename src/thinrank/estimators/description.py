@@ -2,128 +2,103 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import r2_score
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Dense, Sparse
-from thinrank.designs.blockwise import column_means
-from thinrank.estimators.explained import TrainingData, errors, explained, gains, scales
-from thinrank.estimators.extreme_units import Units
+from thinrank.designs import Dense, Sparse, kept_basis
+from thinrank.designs.transformed import column_means
+from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import rows_of_data
 
 if TYPE_CHECKING:
     from thinrank.forms.block_moments import BlockForm
+    from thinrank.losses.families import Family
 
-
-class Description(NamedTuple):
-    """What is kept of a fit; the fields are attributes of estimators with an underscore added."""
-
-    factors: Factors  # see :func:`canonical`
-    factor_means: Array  # (rank,) means of the factors over the training rows
-    factor_scale: np.ndarray  # (rank,) standard deviations of the factors over the training rows
-    explained_variance_ratio: np.ndarray  # (rank,) share of each factor
-    r2: np.ndarray  # (n_targets,) share explained of each response
-    n_samples: int  # number of rows of positive weight
-    feature_scale: np.ndarray  # standard deviations
-    target_scale: np.ndarray
+# A standard deviation below this number of rounding errors of the mean is zero.
+_ROUNDING = 100
 
 
 def described(
-    data: TrainingData,
-    factors: Factors,
-    intercept: Array,
-    kept: np.ndarray,
-    kept_coef: Array,
-    *,
-    fit_intercept: bool,
-    standardize: bool,
-    feature_scale: Array | None = None,
-) -> Description:
-    """Canonical factors, scales and shares explained of a fit.
+    data: TrainingData, result: FitResult, kept_coef: Array, *, center: bool, standardize: bool
+) -> dict[str, Any]:
+    """The attributes of an estimator that describe a fit, in the units of the user.
 
-    Shapes: ``kept_coef`` (n_targets, n_kept), ``feature_scale`` (n_features,).
+    Shapes: ``kept_coef`` (n_targets, n_kept).
     """
-    design, weight = data.design, data.sample_weight
-    known = scales(data, center=fit_intercept, standardize=standardize)
-    scale = arrays.from_numpy(known.canonical, factors.V)
+    design, weight, kept = data.design, data.sample_weight, data.kept
+    scales = _scales(data, result, center, standardize)
+    scale = arrays.from_numpy(scales.canonical, result.factors.V)
+    feature_scale = result.feature_scale
     values = products = None
-    if data.moments is None:
-        turned = canonical(factors, design, weight, scale, center=fit_intercept, known=data.scores)
+    if result.moments is None:
+        found = canonical(result.factors, design, weight, scale, center=center, known=result.scores)
     else:
-        turned, products = canonical_by_moments(factors, data.moments, scale)
-        feature_scale = data.moments.part.deviation_x
+        found, products = _canonical_by_moments(result.factors, result.moments, scale)
+        feature_scale = result.moments.part.deviation_x
     if len(kept):
-        values = design.columns(arrays.indices(kept.tolist(), design.prototype))
-    if data.family is None and values is None:
-        left = known.totals - gains(data, turned, products)
+        values = design.columns(arrays.indices(kept, design.prototype))
+    if result.family is None and values is None:
+        left = scales.totals - _gains(data, found, products)
     else:
-        linear = turned.scores @ turned.factors.V.T + turned.factors.V @ turned.means + intercept
-        left = errors(data, linear if values is None else linear + values @ kept_coef.T)
-    found = explained(data, left, known, values, center=fit_intercept)
-    total = turned.variances.sum()
-    share = turned.variances / total if total > 0 else turned.variances
+        linear = found.scores @ found.factors.V.T + found.factors.V @ found.means + result.intercept
+        linear = linear if values is None else linear + values @ kept_coef.T
+        left = _errors(data, result.family, linear)
+    r2, by_factors = _explained(data, result.family, left, scales, values, center)
+    total = found.variances.sum()
+    share = found.variances / total if total > 0 else found.variances
     if feature_scale is None:
-        used = np.union1d(arrays.to_numpy(factors.row_support), kept).astype(np.int64)
-        own = _deviations(design, weight, used, center=fit_intercept)
+        used = np.union1d(arrays.to_numpy(found.factors.row_support), kept).astype(np.int64)
+        own = _deviations(design, weight, used, center)
     else:
-        own = arrays.to_numpy(feature_scale).astype(np.float64)
-    return Description(
-        turned.factors,
-        turned.means,
-        np.sqrt(turned.variances),
-        found.by_factors * share,
-        found.r2,
-        rows_of_data(design, weight),
-        own,
-        known.deviations,
-    )
+        own = _to_float(feature_scale)
+    factors, deviations, units = found.factors, scales.deviations, data.units
+    if units is not None:
+        factors = units.factors(factors)
+        with np.errstate(over="ignore", under="ignore"):
+            own, deviations = np.ldexp(own, units.rows), np.ldexp(deviations, units.columns)
+    return {
+        "factors_": factors,
+        "factor_means_": found.means,
+        "factor_scale_": np.sqrt(found.variances),
+        "explained_variance_ratio_": by_factors * share,
+        "r2_": r2,
+        "n_samples_": rows_of_data(design, weight),
+        "feature_scale_": own,
+        "target_scale_": deviations,
+    }
 
 
-def in_units(found: Description, units: Units) -> Description:
-    """A description of data that were divided by powers of two, in the units of the data."""
-    with np.errstate(over="ignore", under="ignore"):
-        return found._replace(
-            factors=units.factors(found.factors),
-            feature_scale=np.ldexp(found.feature_scale, units.rows),
-            target_scale=np.ldexp(found.target_scale, units.columns),
-        )
-
-
-def _deviations(
-    design: Design, weight: Array | None, used: np.ndarray, *, center: bool
-) -> np.ndarray:
+def _deviations(design: Design, weight: Array | None, used: np.ndarray, center: bool) -> np.ndarray:
     """Standard deviations of the predictors.
 
     For operators and other designs, whose columns may be expensive, only of those in use; nan for
     the others.
     """
+    if not isinstance(design, (Dense, Sparse)):
+        out = np.full(design.shape[1], np.nan)
+        if len(used):
+            columns = Dense(design.columns(arrays.indices(used, design.prototype)))
+            out[used] = _deviations(columns, weight, used, center)
+        return out
     xp = arrays.namespace(design.prototype)
-    n = design.shape[0]
-    if isinstance(design, (Dense, Sparse)):
-        ones = arrays.zeros((n,), design.prototype) + 1 if weight is None else weight
-        mean = column_means(design, weight) if center else None
-        norms = design.column_norms(xp.sqrt(ones), mean)
-        return _without_rounding(norms / xp.sqrt(xp.sum(ones)), mean)
-    out = np.full(design.shape[1], np.nan)
-    if len(used):
-        columns = Dense(design.columns(arrays.indices(used.tolist(), design.prototype)))
-        every = np.arange(len(used))
-        out[used] = _deviations(columns, weight, every, center=center)
-    return out
-
-
-def _without_rounding(deviation: Array, mean: Array | None) -> np.ndarray:
-    """Deviations as numbers, 0 for columns that are constant up to rounding."""
-    numbers = arrays.to_numpy(deviation).astype(np.float64)
+    ones = arrays.zeros((design.shape[0],), design.prototype) + 1 if weight is None else weight
+    mean = column_means(design, weight) if center else None
+    norms = _to_float(design.column_norms(xp.sqrt(ones), mean) / xp.sqrt(xp.sum(ones)))
     if mean is None:
-        return numbers
-    floor = 100 * arrays.eps(mean) * np.abs(arrays.to_numpy(mean).astype(np.float64))
-    return np.where(numbers <= floor, 0.0, numbers)
+        return norms
+    floor = _ROUNDING * arrays.eps(mean) * np.abs(_to_float(mean))
+    return np.where(norms <= floor, 0.0, norms)
+
+
+# ---------------------------------------------------------------------- canonical factors
 
 
 class Canonical(NamedTuple):
@@ -153,26 +128,36 @@ def canonical(
     absolute value is positive. This is the singular value decomposition of the scaled fit
     XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero.
 
-    Shapes: ``scale`` (n_targets,), ``known`` (n_samples, rank).
+    Shapes: ``scale`` (n_targets,); ``known``: XU minus its means, and these.
     """
-    if factors.rank == 0:
-        nothing = arrays.zeros((0,), factors.V)
-        scores = arrays.zeros((design.shape[0], 0), factors.V)
-        return Canonical(factors, nothing, scores, np.zeros(0))
     xp = arrays.namespace(factors.V)
-    if known is not None:
-        scores, means = known
+    if factors.rank == 0:
+        scores = arrays.zeros((design.shape[0], 0), factors.V)
+        return Canonical(factors, arrays.zeros((0,), factors.V), scores, np.zeros(0))
+    if known is None:
+        rows = factors.row_support
+        if 2 * rows.shape[0] > factors.shape[0]:
+            scores = design @ factors.U
+        else:
+            scores = design.columns(rows) @ factors.rows_in_use
+        means = scores[0, :] * 0
+        if center:
+            average = (
+                xp.mean(scores, axis=0) if weight is None else weight @ scores / xp.sum(weight)
+            )
+            scores, means = scores - average, average
     else:
-        scores = _scores(design, factors, factors.row_support)
-        scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
+        scores, means = known
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
     root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
-    root = linalg.tall_qr(_tall(root))[1]
-    found, turn, squares = turned(factors, root, scale)
+    missing = scores.shape[1] - scores.shape[0]
+    if missing > 0:
+        root = xp.concat([root, arrays.zeros((missing, scores.shape[1]), scores)], axis=0)
+    found, turn, squares = _turned(factors, xp.linalg.qr(root)[1], scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
 
 
-def canonical_by_moments(
+def _canonical_by_moments(
     factors: Factors, moments: BlockForm, scale: Array
 ) -> tuple[Canonical, np.ndarray]:
     """Canonical factors without the rows of X, and inner products of the scores with responses."""
@@ -182,57 +167,29 @@ def canonical_by_moments(
         return Canonical(factors, means, None, np.zeros(0)), products
     values, vectors = np.linalg.eigh(inner)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    found, turn, squares = turned(factors, root.astype(factors.U.dtype), scale)
+    found, turn, squares = _turned(factors, root.astype(factors.U.dtype), scale)
     means = (means @ turn).astype(factors.U.dtype)
     return Canonical(found, means, None, squares / moments.samples), products @ turn
 
 
-def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:
-    """The canonical factors, from the inner products of the scores.
+def _turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:
+    """The canonical factors, the rotation, and the squares of the scores.
 
-    Shapes: ``root`` (q, rank), ``scale`` (n_targets,), ``turn`` (rank, rank), ``squares``
-    (rank,).
+    ``root`` has the inner products of the scores, RᵀR. The right singular vectors of R Vᵀ, with the
+    columns of V scaled, are those of the scaled fit.
     """
     rows, columns = factors.row_support, factors.column_support
     every = columns.shape[0] == factors.shape[1]
     own = arrays.from_numpy(scale, factors.V)
     own = own[:, None] if every else arrays.take_rows(own, columns)[:, None]
-    vectors, values, turn = _right_vectors(root, factors.columns_in_use / own)
+    basis, triangle = arrays.namespace(factors.V).linalg.qr(factors.columns_in_use / own)
+    _, values, right = linalg.svd(root @ triangle.T)
+    vectors, turn = basis @ right.T, triangle.T @ right.T
     signs = _signs(vectors)
     turn, V = turn * signs, vectors * signs * own
     V = V if every else arrays.scatter_rows(V, columns, factors.shape[1])
     U = factors.rows_in_use @ turn
-    return Factors.on_rows(U, rows, factors.shape[0], V), turn, values**2
-
-
-def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:
-    """Right singular vectors and singular values of root @ block.T, and blockᵀ @ vectors."""
-    basis, triangle = linalg.tall_qr(block)
-    _, values, right = linalg.svd(root @ triangle.T)
-    numbers = arrays.to_numpy(values).astype(np.float64)
-    return basis @ right.T, numbers, triangle.T @ right.T
-
-
-def _scores(design: Design, factors: Factors, rows: Array) -> Array:
-    """XU, from the columns in use if they are few."""
-    if 2 * rows.shape[0] > factors.shape[0]:
-        return design @ factors.U
-    return design.columns(rows) @ factors.rows_in_use
-
-
-def _centred(scores: Array, weight: Array | None) -> tuple[Array, Array]:
-    xp = arrays.namespace(scores)
-    means = xp.mean(scores, axis=0) if weight is None else weight @ scores / xp.sum(weight)
-    return scores - means, means
-
-
-def _tall(scores: Array) -> Array:
-    """The scores, with rows of zeros added if there are fewer rows than columns."""
-    missing = scores.shape[1] - scores.shape[0]
-    if missing <= 0:
-        return scores
-    zeros = arrays.zeros((missing, scores.shape[1]), scores)
-    return arrays.namespace(scores).concat([scores, zeros], axis=0)
+    return Factors.on_rows(U, rows, factors.shape[0], V), turn, _to_float(values) ** 2
 
 
 def _signs(columns: Array) -> Array:
@@ -244,3 +201,188 @@ def _signs(columns: Array) -> Array:
     peaks = np.argmax(arrays.half_the_digits(np.abs(numbers)), axis=0)
     signs = np.sign(numbers[peaks, np.arange(numbers.shape[1])])
     return arrays.from_numpy(np.where(signs < 0, -1.0, 1.0), columns)
+
+
+# ---------------------------------------------------------------------- shares explained
+
+
+class _Scales(NamedTuple):
+    """Scales of the responses, and what the intercepts leave."""
+
+    # (n_targets,) standard deviations (root mean squares without intercept) of the observed
+    # entries; 1 for constant responses and for families without units
+    deviations: np.ndarray
+    canonical: np.ndarray  # (n_targets,) the scales in which factors are orthogonal
+    totals: np.ndarray  # (n_targets,) sum of squares, or half of the deviance, without predictors
+
+
+def _scales(data: TrainingData, result: FitResult, center: bool, standardize: bool) -> _Scales:
+    """The scales of the responses."""
+    squares, deviations = _moments(data, result.moments, center)
+    family = result.family
+    if family is None:
+        own = deviations if standardize else np.ones(len(deviations))
+        return _Scales(deviations, own, squares)
+    xp, weights, k = arrays.namespace(data.Y), data.weights, data.Y.shape[1]
+    values, curvature = _without_predictors(data, family, None, center)
+    number = data.Y.shape[0] if weights is None else xp.sum(data.Y * 0 + weights, axis=0)
+    information = _to_float(xp.sum(curvature, axis=0) / number)
+    unit = 1 / np.sqrt(np.maximum(information, np.finfo(np.float64).tiny ** 0.5))
+    have_units = family.units_of(k)
+    totals = _to_float(values)
+    if data.offset is None:  # with offsets a constant response has a deviance
+        totals = np.where(squares > 0, totals, 0.0)
+    deviations = np.where(have_units, deviations, 1.0)
+    own = np.where(have_units, deviations if standardize else 1.0, unit)
+    return _Scales(deviations, own, _by_block(family, totals))
+
+
+def _explained(
+    data: TrainingData,
+    family: Family | None,
+    left: np.ndarray,
+    scales: _Scales,
+    kept: Array | None,
+    center: bool,
+) -> tuple[np.ndarray, float]:
+    """Share that a fit explains of each response, and that its factors explain of all.
+
+    The share of a response is that of its squares or deviance; nan for constant responses. The
+    categories of one response have the same value, that of the response. Shapes: ``left``
+    (n_targets,), ``kept`` (n_samples, n_kept).
+    """
+    left = _by_block(family, left)
+    live, without = scales.totals > 0, scales.totals
+    if kept is not None:
+        own = kept_basis(
+            kept, like=data.design.prototype, sample_weight=data.sample_weight, center=center
+        )
+        without = _by_block(
+            family, _to_float(_without_predictors(data, family, own.basis, center)[0])
+        )
+    totals, nothing = scales.totals, np.full(len(live), np.nan)
+    r2 = np.divide(totals - left, totals, nothing, where=live)
+    shares = (without - left)[live] / totals[live]
+    # a response counts by its variance in the scales of the factors
+    counts = ((scales.deviations / scales.canonical) ** 2)[live]
+    if family is not None:
+        counts = np.where(family.units_of(len(live))[live], counts, 1.0)
+    total = float(np.sum(counts))
+    return r2, float(counts @ shares) / total if total > 0 else 0.0
+
+
+def _without_predictors(
+    data: TrainingData, family: Family | None, basis: Array | None, center: bool
+) -> tuple[Array, Array | None]:
+    """Squares, or half deviances, of the best fit on an intercept and a basis, and curvatures."""
+    from thinrank.losses.families import Gaussian
+    from thinrank.losses.profile import profiled
+
+    Y = data.Y
+    free = arrays.zeros((Y.shape[0], 1), Y) + 1 if center else None
+    if basis is not None:
+        free = basis if free is None else arrays.namespace(Y).concat([free, basis], axis=1)
+    start = Y * 0 if data.offset is None else data.offset
+    known = profiled(family or Gaussian(), Y, data.weights, start, free, None)
+    return (2 if family is None else 1) * known[2], known[4]
+
+
+def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares about the means (about zero without centring), and standard deviations."""
+    Y, weights = data.Y, data.weights
+    if moments is not None:
+        squares, deviation, floor = moments.part.squares_y, moments.part.deviation_y, 0.0
+    else:
+        xp = arrays.namespace(Y)
+        number: Array | float = float(Y.shape[0])
+        if weights is not None:
+            number = xp.sum(weights, axis=0)  # one number if weights are those of rows
+        known = Dense(Y).column_moments if center and weights is None else None
+        if known is not None:
+            mean, norms = _to_float(known.mean), _to_float(known.norms)
+            squares, deviation = norms**2, norms / number**0.5
+        else:
+            mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
+            moved = Y - mean if center else Y
+            if weights is None:
+                sums = arrays.column_norms_squared(moved)
+            else:
+                sums = xp.sum(moved**2 * weights, axis=0)
+            # one transfer from the device
+            squares, deviation, mean = _to_float(xp.stack([sums, xp.sqrt(sums / number), mean]))
+        # a constant column differs from its mean by rounding errors of about this size
+        floor = _ROUNDING * arrays.eps(Y) * np.abs(mean) if center else 0.0
+    live = deviation > floor
+    return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
+
+
+def _gains(data: TrainingData, fit: Canonical, products: Array | None = None) -> np.ndarray:
+    """Decrease of the squares of each response by a least squares fit; of shape (n_targets,).
+
+    With orthogonal scores T it is 2·vⱼᵀ(Tᵀyⱼ − ½(TᵀT)vⱼ), which needs no array of the size of Y.
+    ``products`` are YᵀT, if they are known.
+    """
+    weights = data.sample_weight
+    xp = arrays.namespace(fit.factors.V)
+    if products is None:
+        products = data.Y.T @ (fit.scores if weights is None else fit.scores * weights[:, None])
+    cross = xp.astype(products, xp.float64, copy=False)
+    V = xp.astype(fit.factors.V, xp.float64, copy=False)
+    number = data.Y.shape[0] if weights is None else float(xp.sum(weights))
+    inner = arrays.from_numpy(0.5 * number * fit.variances, V)  # ½TᵀT
+    return 2 * _to_float(xp.sum(V * (cross - V * inner), axis=1))
+
+
+def _errors(data: TrainingData, family: Family | None, linear: Array) -> np.ndarray:
+    """Squared errors, or half deviances, summed over the rows; of shape (n_targets,).
+
+    ``linear`` has the fitted values, or the linear predictors without the offset.
+    """
+    weights = data.weights
+    if family is None:
+        value = (data.Y - linear) ** 2
+    else:
+        value = family.value(data.Y, linear if data.offset is None else linear + data.offset)
+    value = value if weights is None else value * weights
+    return _to_float(arrays.namespace(linear).sum(value, axis=0))
+
+
+def _by_block(family: Family | None, values: np.ndarray) -> np.ndarray:
+    """Sums over the categories of a response, in place of the value of each category."""
+    out = values.copy()
+    for block in [] if family is None else family.blocks(len(values)):
+        out[block] = values[block].sum()
+    return out
+
+
+def _to_float(x: Array) -> np.ndarray:
+    return arrays.to_numpy(x).astype(np.float64)
+
+
+def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None) -> float:
+    """Coefficient of determination of the observed entries, averaged over the responses."""
+    if y.ndim == 1:
+        y, predicted = y[:, None], predicted[:, None]
+    if y.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, got {y.shape}")
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    # all complete responses in one call, which is much faster if there are thousands
+    full = ~np.isnan(y).any(axis=0) if len(y) > 1 else np.zeros(y.shape[1], dtype=bool)
+    scores: list[float] = []
+    if full.any():
+        scores += r2_score(
+            y[:, full], predicted[:, full], sample_weight=weight, multioutput="raw_values"
+        ).tolist()
+    for own, fitted in zip(y[:, ~full].T, predicted[:, ~full].T, strict=True):
+        seen = ~np.isnan(own)
+        if np.count_nonzero(seen) > 1:
+            weights = None if weight is None else weight[seen]
+            scores.append(r2_score(own[seen], fitted[seen], sample_weight=weights))
+    if scores:
+        return float(np.mean(scores))
+    warnings.warn(
+        "R² is nan: no response in y has two observed entries.",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    return float("nan")

@@ -13,8 +13,8 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Operator, Sparse
-from thinrank.solvers import as_solver
-from thinrank.starts import Given, as_start
+from thinrank.minimize import as_solver, as_start
+from thinrank.starts import Given
 
 # Magnitudes between these powers of two and one over them are ordinary: their squares, summed over
 # the rows, and the squares of deviations of a relative size of 10 times the rounding error, are far
@@ -99,8 +99,8 @@ def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
     """
     if isinstance(design, Operator):
         _check_product(design)
-    of_x = _of_columns(design)
-    of_y = np.zeros(1, np.int64) if Y is None else _of_columns(Dense(Y))
+    of_x = _exponents(_magnitudes(design), design.prototype)
+    of_y = np.zeros(1, np.int64) if Y is None else _exponents(_column_magnitudes(Y), Y)
     if not (np.any(of_x) or np.any(of_y)):
         return None
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
@@ -166,17 +166,6 @@ def needs_double(matrix: np.ndarray) -> bool:
     return bool(np.any(beyond | ((half > 0) & (largest > 2 * _OFFSET * half))))
 
 
-def _of_columns(design: Design) -> np.ndarray:
-    """Exponents of two of the magnitudes of columns; all 0 if these are ordinary and similar."""
-    moments = getattr(design, "column_moments", None)
-    if moments is not None:
-        # the length of a column is at least its magnitude, and at most √n times that
-        slack = math.ceil(math.log2(max(design.shape[0], 1)) / 2) + 1
-        if not np.any(_exponents(moments.lengths, design.prototype, slack)):
-            return np.zeros(design.shape[1], np.int64)
-    return _exponents(_magnitudes(design), design.prototype)
-
-
 def _magnitudes(design: Design) -> np.ndarray:
     """Largest absolute value of every column; 1 for designs whose entries are not known."""
     if isinstance(design, Dense):
@@ -203,15 +192,12 @@ def _column_magnitudes(matrix: Array) -> np.ndarray:
     return np.nan_to_num(np.maximum(high, -low).astype(np.float64))
 
 
-def _exponents(magnitudes: np.ndarray, like: Array, slack: int = 0) -> np.ndarray:
-    """Exponents of two of the magnitudes; all 0 if the magnitudes are ordinary and similar.
-
-    ``slack`` is how much larger than the true ones the exponents may be.
-    """
+def _exponents(magnitudes: np.ndarray, like: Array) -> np.ndarray:
+    """Exponents of two of the magnitudes; all 0 if the magnitudes are ordinary and similar."""
     exponents = np.frexp(magnitudes)[1].astype(np.int64)
     live, size = exponents[magnitudes > 0], arrays.itemsize(like)
     ordinary = live.size == 0 or (
-        np.max(np.abs(live)) + slack <= _ORDINARY[size] and np.ptp(live) + slack <= _SIMILAR[size]
+        np.max(np.abs(live)) <= _ORDINARY[size] and np.ptp(live) <= _SIMILAR[size]
     )
     return exponents * 0 if ordinary else exponents
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.checks import is_list
+from thinrank.estimators.validation import check_criterion
 from thinrank.losses.families import Gaussian
 from thinrank.selection.choice import last_search, one_standard_error
 
@@ -117,6 +118,14 @@ def predicted_names(estimator: Any) -> list[str]:
     return _response_names(estimator, None, estimator.factors_.shape[1])
 
 
+def score_name(estimator: Any) -> str:
+    """What the sizes of an estimator were chosen by, for figures and pages."""
+    known = check_criterion(getattr(estimator, "criterion", "cv"))
+    if known is not None:
+        return known.name.upper()
+    return "held-out deviance" if hasattr(estimator, "family_") else "held-out error"
+
+
 def _numbers(x: Any) -> np.ndarray:
     return arrays.to_numpy(x).astype(np.float64)
 
@@ -124,8 +133,8 @@ def _numbers(x: Any) -> np.ndarray:
 def _predictor_names(estimator: Any, given: Any, count: int) -> list[str]:
     if given is not None:
         return _checked("feature_names", given, count, "predictors")
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{i}" for i in range(count)] if names is None else [str(name) for name in names]
+    names = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(count)])
+    return [str(name) for name in names]
 
 
 def _response_names(estimator: Any, given: Any, count: int) -> list[str]:
@@ -184,10 +193,7 @@ _LEAST_NAMED = 0.25
 
 
 def table(name: str, found: Findings, most: int | None = None) -> Columns:
-    """One of the tables, as columns.
-
-    ``most``: None for all.
-    """
+    """One of the tables, as columns; ``most`` is the number of rows, None for all."""
     if name not in TABLES:
         known = ", ".join(repr(each) for each in TABLES)
         raise ValueError(f"table must be one of {known}; got {name!r}")

@@ -1,196 +1,53 @@
-"""A fit from start to end: sizes, the fit in rounds of noise levels, and what it tells."""
+"""A fit from start to end: the choice of sizes, and the fit in rounds of noise levels."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
-from thinrank.accelerator import without_gradients
 from thinrank.arrays import Array
-from thinrank.core.contracts import Design, Solver
+from thinrank.core.checks import check_callback, is_auto
+from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
+from thinrank.core.progress import progress_bar, with_progress_bar
 from thinrank.core.resources import explained, one_thread_if_small
-from thinrank.core.result import History, Outcome, Record, Status
+from thinrank.core.result import History, Outcome, Record, Sizes, Solution, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators import checkpoints
-from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import Units
-from thinrank.estimators.noise import fit_rounds
-from thinrank.estimators.problem import Problem, prepared
-from thinrank.estimators.responses import Responses
-from thinrank.estimators.sizes import Found, chosen_sizes
-from thinrank.solvers import as_solver
+from thinrank.estimators.problem import FitResult, Problem, TrainingData
+from thinrank.estimators.validation import check_criterion
+from thinrank.minimize import as_solver, as_start, check_sizes, seed_from, solution_of, solve
+from thinrank.selection.choice import Evaluation, check_refit_rule
+from thinrank.selection.search import Search
+from thinrank.selection.space import Space, make_space
+from thinrank.selection.splits import (
+    checked_splits,
+    criterion_split,
+    held_out_splits,
+    make_partitions,
+)
+from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
+from thinrank.starts import Auto, Backward, Given
+from thinrank.starts.elimination import MOST_ROWS, most_at_once
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def fit_responses(
-    estimator: Any,
-    design: Design,
-    responses: Responses,
-    weight: Array | None,
-    kept: np.ndarray,
-    *,
-    offset: Array | None = None,
-    units: Units | None = None,
-    groups: Any = None,
-) -> tuple[FitResult, TrainingData]:
-    """Choose the sizes of an estimator that are "auto", and fit; also the data, for what is kept.
+    from thinrank.estimators.family_problem import FamilyProblem
 
-    ``units`` is what the columns of the data were divided by; ``groups`` are those of the rows,
-    which splits do not divide.
-    """
-    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
-    problem = problem_of(estimator, solver, design, responses, weight, kept, offset)
-    result = fit_problem(estimator, problem, weight, solver, groups)
-    return result, training_data(design, responses, weight, result, offset, units)
-
-
-def problem_of(
-    estimator: Any,
-    solver: Solver,
-    design: Design,
-    responses: Responses,
-    weight: Array | None,
-    kept: np.ndarray,
-    offset: Array | None = None,
-) -> Problem:
-    """The problem of an estimator; that of row blocks is made from moments."""
-    by_moments = isinstance(design, RowBlocks) and not len(kept) and offset is None
-    if by_moments and responses.is_least_squares:
-        from thinrank.estimators.block_problem import block_problem  # few fits need it
-
-        return block_problem(estimator, solver, cast(RowBlocks, design), responses.Y, weight)
-    return prepared(
-        design,
-        responses,
-        weight,
-        offset=offset,
-        fit_intercept=estimator.fit_intercept,
-        standardize_columns=estimator.standardize,
-        scale_targets=estimator.standardize and solver.adapts_to_units,
-        keep=kept,
-    )
-
-
-def training_data(
-    design: Design,
-    responses: Responses,
-    weight: Array | None,
-    result: FitResult,
-    offset: Array | None = None,
-    units: Units | None = None,
-) -> TrainingData:
-    """The data of a fit, with the family that it found."""
-    Y, entries, family = responses.Y, responses.weight, result.family
-    if family is None and offset is not None:  # least squares
-        Y, offset = Y - offset, None
-    known = result.scores, result.moments
-    return TrainingData(design, Y, weight, entries, family, offset, units, *known)
-
-
-def fit_problem(
-    estimator: Any, problem: Problem, weight: Array | None, solver: Solver, groups: Any = None
-) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", and fit a problem."""
-    params, found = chosen_sizes(estimator, problem, weight, solver, groups)
-    shown = {"callback": estimator.callback, "verbose": estimator.verbose}
-    return fit_sizes(estimator, problem, solver, params, found, **shown)
-
-
-def fit_sizes(
-    estimator: Any,
-    problem: Problem,
-    solver: Solver,
-    params: dict[str, Any],
-    found: Found | None,
-    callback: Any = None,
-    verbose: int = 0,
-) -> FitResult:
-    """Fit a problem with given sizes.
-
-    ``found``: None if the sizes were not chosen.
-    """
-    records, messages = ([], []) if found is None else (found.records, list(found.warnings))
-    n_iter, history, last = 0, History(), problem
-    if found is not None and problem.continues_search:
-        last = found.problem
-    if params["rank"] == 0 or not problem.explainable:
-        null = "means" if problem.kept is None else "predictors that are always kept"
-        message = f"No model is better than the {null}: the rank is 0."
-        if params["rank"]:
-            message = f"The {null} explain the responses: the rank is 0."
-        status = Status(Outcome.ZERO, message)
-        factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
-    else:
-        solution, last = fit_rounds(
-            last,
-            solver,
-            (params["rank"], params["row_sparsity"], params["column_sparsity"]),
-            params["ridge"],
-            exchange=params["exchange"],
-            start=estimator.start,
-            random_state=estimator.random_state,
-            callback=callback,
-            verbose=verbose,
-        )
-        factors, n_iter = solution.factors, solution.n_iter
-        status, history = solution.status, solution.history
-        del solution  # its factors may be large
-        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            messages.append(status.message)
-            warnings.warn(status.message, ConvergenceWarning, stacklevel=4)
-        for message in last.doubts(factors):
-            messages.append(message)
-            warnings.warn(message, SelectionWarning, stacklevel=4)
-    user = last.to_user(factors)
-    return FitResult(
-        *user,
-        last.family_left_by(factors),
-        params,
-        records,
-        n_iter,
-        status,
-        history,
-        messages,
-        problem.feature_scale,
-        None if found is None else found.held_out_r2(problem),
-        last.target_units(),
-        last.scores(factors, user[0]),
-        problem.moments,
-    )
-
-
-class FitResult(NamedTuple):
-    """The result of a fit, in the user's units."""
-
-    factors: Factors  # Θ
-    intercept: Array  # (n_columns,) intercepts
-    # (n_columns, n_kept) coefficients of the predictors that are always kept
-    kept_coef: Array | None
-    family: Any  # the family, with its estimated parameters; None for least squares
-    params: dict[str, Any]  # the sizes, chosen or given
-    search: list[Record]  # the models that were tried
-    n_iter: int  # of the final fit
-    status: Status
-    history: History
-    messages: list[str]  # what the user was warned of
-    # (n_features,) standard deviations of the predictors, if they were computed for the fit
-    feature_scale: Array | None = None
-    # (n_columns,) share explained of each response in held-out rows; None if the sizes were not
-    # chosen by it
-    held_out_r2: np.ndarray | None = None
-    # (n_columns,) what the final fit divided the responses by; None if it did not scale them
-    target_units: np.ndarray | None = None
-    # (n_samples, rank) XU minus its means, and these means, if the fit knows them
-    scores: tuple[Array, Array] | None = None
-    moments: Any = None  # of all rows, if these are not in memory
+_MEANS = "the means of the responses"
+_KEPT = "the predictors that are always kept"
+# Number of looks at the data, each in units of the noise that the best model of the last leaves.
+_LOOKS = 2
 
 
 @contextmanager
@@ -199,15 +56,15 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
 
     If the memory did not suffice, the error says how much was needed and what to do. In the block
     of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster. Nothing
-    is recorded for derivatives. Moments of the responses are computed once.
+    is recorded for derivatives.
     """
-    before = dict(vars(estimator))
+    before, X = dict(vars(estimator)), arguments["X"]
     path = checkpoints.PATH.get()
     try:
         with (
             nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
-            without_gradients(arguments["X"]),
+            arrays.without_gradients(X),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
@@ -232,3 +89,467 @@ def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
         return float(rows) * columns * max(min(rows, columns), targets)
     except TypeError:  # a side may be None
         return math.inf
+
+
+def fit_problem(
+    estimator: Any,
+    data: TrainingData,
+    search: Callable[[Problem, Solver], Found] | None = None,
+) -> FitResult:
+    """Choose the sizes of an estimator that are "auto", and fit.
+
+    ``search`` takes the place of the choice of sizes, and of reports about the fit.
+    """
+    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    problem = problem_of(estimator, solver, data)
+    shown: dict[str, Any] = {}
+    if search is None:
+        params, found = chosen_sizes(estimator, problem, data.sample_weight, solver, data.groups)
+        shown = {"callback": estimator.callback, "verbose": estimator.verbose}
+    else:
+        found = search(problem, solver)
+        params = found.params
+    records, messages, held_out = [], [], None
+    last = problem
+    if found is not None:
+        records, messages = found.records, list(found.warnings)
+        held_out = found.held_out_r2(problem)
+        # the final fit of a family begins with the noise levels of the search
+        last = problem if problem.family is None else found.problem
+    n_iter, history, doubts = 0, History(), []
+    if params["rank"] == 0 or not problem.explainable:
+        null = "means" if problem.kept is None else "predictors that are always kept"
+        message = f"No model is better than the {null}: the rank is 0."
+        if params["rank"]:
+            message = f"The {null} explain the responses: the rank is 0."
+        status = Status(Outcome.ZERO, message)
+        factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+    else:
+        solution, last = fit_rounds(
+            last,
+            solver,
+            (params["rank"], params["row_sparsity"], params["column_sparsity"]),
+            params["ridge"],
+            exchange=params["exchange"],
+            start=estimator.start,
+            random_state=estimator.random_state,
+            **shown,
+        )
+        factors, n_iter = solution.factors, solution.n_iter
+        status, history = solution.status, solution.history
+        del solution  # its factors may be large
+        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            doubts.append((status.message, ConvergenceWarning))
+    family = None
+    if problem.family is not None:
+        last = cast("FamilyProblem", last)
+        family = last.fitted_family(factors)
+        doubts += [(message, SelectionWarning) for message in last.doubts(factors)]
+    for message, category in doubts:
+        messages.append(message)
+        warnings.warn(message, category, stacklevel=4)
+    user = last.to_user(factors)
+    return FitResult(
+        *user,
+        family,
+        params,
+        records,
+        n_iter,
+        status,
+        history,
+        messages,
+        problem.feature_scale,
+        held_out,
+        last.target_units(),
+        last.scores(factors, user[0]),
+        problem.moments,
+    )
+
+
+def problem_of(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
+    """The problem of an estimator; that of row blocks is made from moments."""
+    options = {
+        "fit_intercept": estimator.fit_intercept,
+        "standardize_columns": estimator.standardize,
+    }
+    # imported when needed, since most fits are least squares in memory
+    if data.family is not None:
+        from thinrank.estimators.family_problem import FamilyProblem
+
+        return FamilyProblem.of(data, **options)
+    if isinstance(data.design, RowBlocks) and not len(data.kept):
+        from thinrank.estimators.block_problem import block_problem
+
+        return block_problem(estimator, solver, data)
+    scale = estimator.standardize and solver.adapts_to_units
+    return Problem.prepare(data, scale=scale, **options)
+
+
+# ---------------------------------------------------------------------- the fit
+
+
+def fit_rounds(
+    problem: Problem,
+    solver: Solver,
+    sizes: tuple[int, int | None, int | None],
+    ridge: float,
+    *,
+    exchange: bool,
+    start: Any = "auto",
+    random_state: Any = None,
+    callback: Any = None,
+    verbose: int = 0,
+) -> tuple[Solution, Problem]:
+    """Fit with given sizes, until the supports or the noise in the responses do not change.
+
+    Every fit but the first has the responses in units of the noise that the fit before left.
+    Returns the last fit, and the problem in its units. ``sizes``: None for no limit.
+    """
+    rank, rows, columns = problem.limited(*sizes)
+    check_sizes(problem.loss.shape, rank, rows, columns)
+    quadratic = "quadratic" in problem.loss.capabilities
+    if not exchange and isinstance(solver, Pursuit):
+        solver = replace(solver, exchanges=False)
+        if is_auto(start) and quadratic:  # for other losses "auto" is elimination
+            start = Backward()
+    bound = now = solver.sized(rank, rows, columns)
+    continues = is_auto(start) and quadratic
+    many = isinstance(solver, Pursuit) and rows > MANY_ROWS
+    if many and continues and problem.noise_matters(rows):
+        # partial covariances, with which the next fit begins, replace many rows at once
+        now = replace(cast(Pursuit, solver), exchanges=False).sized(rank, rows, columns)
+    begin = as_start(problem.start(start), solver.exchanges_rows)
+    supports = None
+    fits_left = problem.max_rounds
+    while True:
+        loss = problem.loss.with_ridge(ridge)
+        with ExitStack() as bar:
+            report = callback
+            if verbose > 0:
+                text = "objective {0.objective:.6g}  change {0.change:.1e}".format
+                shown = with_progress_bar(callback, text, "fitting", solver.max_iter, show=True)
+                report = bar.enter_context(shown)
+            found = solve(loss, now, begin, seed_from(random_state), report)
+        fits_left -= 1
+        if found is None:  # nothing to fit
+            return solution_of(None, loss, rank), problem
+        factors = found.state.factors
+        before, supports = supports, _supports_of(factors)
+        ended = found.status.outcome is Outcome.STOPPED or supports == before or not factors.rank
+        if ended or not (fits_left and problem.noise_matters(rows, ridge)):
+            return solution_of(found, loss, rank, factors), problem
+        again = problem.left_by(found.state, rows, ridge)
+        if again is problem and now is bound:
+            return solution_of(found, loss, rank, factors), problem
+        begin = as_start(again.start(start), solver.exchanges_rows)
+        if continues:
+            known = factors
+            if again is not problem:
+                known = factors.with_column_units(problem.target_scale / again.target_scale)
+            near = again.has_about_the_scales_of(problem)
+            begin = Auto(solver.exchanges_rows, known=known, near=near)
+        problem, now = again, bound
+        del factors, found  # they may be large, and the next fit needs memory
+
+
+def _supports_of(factors: Factors) -> tuple[list[int], list[int]]:
+    """Row and column support as lists, which can be compared."""
+    rows, columns = factors.row_support, factors.column_support
+    return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()
+
+
+# ---------------------------------------------------------------------- the choice of sizes
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search for sizes."""
+
+    search: Search | None  # the search; None if all responses or all predictors are constant
+    space: Space  # the values that could be chosen
+    chosen: Evaluation  # the chosen model
+    warnings: list[str]  # messages for the user
+    problem: Problem  # in units of the noise levels or dispersions of the last search
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The chosen sizes, as parameters of the regressor."""
+        return self.space.params(self.chosen.sizes)
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """All models that were tried in the last search."""
+        return [self.chosen] if self.search is None else self.search.evaluations
+
+    @property
+    def records(self) -> list[Record]:
+        """One record per model that was tried."""
+        return [] if self.search is None else self.search.records
+
+    def held_out_r2(self, problem: Problem) -> np.ndarray | None:
+        """Share of the squares or of the deviance of each response that is explained.
+
+        It is that of held-out rows; None if there were none. Categories of one response count
+        together.
+        """
+        known = self.chosen.responses
+        if known is None:
+            return None
+        both = np.zeros((2, problem.shape[1]))
+        live = problem.live_columns
+        both[:, slice(None) if live is None else arrays.to_numpy(live)] = known
+        if problem.family is not None:
+            for block in problem.family.blocks(problem.shape[1]):
+                both[:, block] = both[:, block].sum(axis=1, keepdims=True)
+        errors, totals = both
+        return np.divide(totals - errors, totals, np.full_like(totals, np.nan), where=totals > 0)
+
+
+def chosen_sizes(
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver, groups: Any
+) -> tuple[dict[str, Any], Found | None]:
+    """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
+    names = ("rank", "row_sparsity", "column_sparsity", "ridge")
+    given = {name: getattr(estimator, name) for name in names}
+    if not any(is_auto(value) for value in list(given.values())[:3]):
+        if is_auto(estimator.ridge):
+            given["ridge"] = 0.0
+        given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
+        return given, None
+    grid = [None if is_auto(value) else [value] for value in given.values()]
+    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion, groups)
+    return found.params, found
+
+
+def find_sizes(
+    estimator: Any,
+    problem: Problem,
+    weight: Array | None,
+    solver: Solver,
+    grid: Sequence[Sequence[Any] | None],
+    criterion: Any,
+    groups: Any = None,
+) -> Found:
+    """Search for sizes, by held-out error or by a criterion, and warn of what is doubtful.
+
+    ``grid``: ranks, numbers of rows, of columns, and ridges; None for all that make sense.
+    """
+    check_callback(estimator.callback)
+    seed, known = seed_from(estimator.random_state), check_criterion(criterion)
+    numbers = None if weight is None else arrays.to_numpy(weight)
+    n = problem.columns.design.shape[0]
+    partitions = []
+    if known is None:
+        partitions = make_partitions(estimator.cv, numbers, n, seed, groups)
+    partitions = [checked_splits(indices, n) for indices in partitions]
+    if problem.family is None:
+        problem.loss.hold_for_search()  # other fits have weights of their own
+    else:
+        alone = cast("FamilyProblem", problem).alone_in_class(numbers)
+        partitions = [_never_held_out(alone, indices) for indices in partitions]
+    samples = _least_positive(numbers, n, partitions)
+    curvatures = problem.loss.row_scales() ** 2
+    space = _space(estimator, problem, grid, samples, curvatures, known is None)
+    if not problem.explainable or not bool(arrays.namespace(curvatures).any(curvatures > 0)):
+        null = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
+        message = "The predictors or the responses are constant: all coefficients are zero."
+        if problem.kept is not None:
+            message = (
+                f"{_KEPT[0].upper()}{_KEPT[1:]} explain all others, or the responses: all other "
+                "coefficients are zero."
+            )
+        warnings.warn(message, SelectionWarning, stacklevel=4)
+        return Found(None, space, null, [message], problem)
+    start = as_start(estimator.start, solver.exchanges_rows)
+    fits: dict[str, Any] = {
+        "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
+        "seed": seed,
+    }
+
+    def splits_of(loss: Any) -> list[Any]:
+        if known is not None:
+            selects = space.rows[0] < loss.shape[0], space.columns[0] < loss.shape[1]
+            return [[criterion_split(loss, known, *selects, **fits)]]
+        training = {
+            "center": estimator.fit_intercept,
+            "scale": estimator.standardize,
+            "forced": None if problem.kept is None else problem.kept.values,
+        }
+        return [held_out_splits(loss, indices, **training, **fits) for indices in partitions]
+
+    options = {
+        "rule": check_refit_rule(estimator.refit_rule),
+        "rows": n,
+        "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
+        "n_jobs": estimator.n_jobs,
+        "callback": estimator.callback,
+    }
+    with ExitStack() as bar:
+        if estimator.verbose > 0:
+            shown = progress_bar("searching", 1.0, count=False, time_left=True)
+            update = bar.enter_context(shown)
+            options["progress"] = lambda share, text: update(share, text=text)
+        search, last = _in_units_of_noise(problem, space, splits_of, options, seed)
+        if estimator.verbose > 0:
+            update(1.0)
+    messages = _warnings(search, space, samples, _MEANS if problem.kept is None else _KEPT)
+    for message in messages:
+        warnings.warn(message, SelectionWarning, stacklevel=4)
+    return Found(search, space, search.chosen, messages, last)
+
+
+def _space(
+    estimator: Any,
+    problem: Problem,
+    grid: Sequence[Sequence[Any] | None],
+    samples: int,
+    curvatures: Array,
+    thick: bool,
+) -> Space:
+    """The sizes to choose from; ``thick`` if there may be more predictors than samples."""
+    loss: Any = problem.loss
+    ranks, rows, columns, ridges = grid
+    p, k = loss.shape
+    most_rows = None
+    if min(problem.columns.design.shape[0], p) > MOST_ROWS:
+        most_rows = most_at_once(loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1)))
+    return make_space(
+        loss.shape,
+        samples if problem.kept is None else max(samples - problem.kept.rank, 1),
+        ranks=_at_most(ranks, min(p, k)),
+        rows=_at_most(rows, p),
+        columns=_at_most(columns, k),
+        ridges=automatic_ridges(curvatures)[problem.needs_ridge :] if ridges is None else ridges,
+        thick=thick,
+        most_rows=most_rows,
+        exchanges=(False, True) if is_auto(estimator.exchange) else (bool(estimator.exchange),),
+    )
+
+
+def _in_units_of_noise(
+    problem: Problem, space: Space, splits_of: Any, options: dict[str, Any], seed: int
+) -> tuple[Search, Problem]:
+    """A search in units of the noise in each response, which a first look estimates.
+
+    Returns the search and the problem in its units.
+    """
+    scaled = problem
+    splits = splits_of(problem.loss)
+    if space.exhaustive is not None or not problem.noise_matters(0):
+        search = Search(splits, space, **options)
+        search.run()
+        return search, problem
+    step = 1 / (_LOOKS + 3)  # of a progress bar, for every look
+    before: Search | None = None
+    records: list[Record] = []
+    for i in range(_LOOKS):
+        part = i * step, (i + 1) * step
+        search = Search(splits[:1], space, records=records, part=part, **options)
+        coarse = search.first_look(exchange=i > 0)
+        found = search.best
+        if search.stopped:
+            return _with_a_model(search, before), scaled
+        if found.sizes.rank == 0:
+            break
+        before, scaled = search, _left_by(problem, found, options["solver"], seed)
+        splits = splits_of(scaled.loss)
+    last = found.sizes if found.sizes.rank else None
+    search = Search(splits, space, records=records, part=(_LOOKS * step, 1.0), **options)
+    search.run(coarse, last)
+    return _with_a_model(search, before), scaled
+
+
+def _with_a_model(search: Search, before: Search | None) -> Search:
+    """The search, or the one before if it was stopped before the first model."""
+    if search.stopped and search.best.sizes.rank == 0 and before is not None:
+        before.stopped = True
+        return before
+    return search
+
+
+def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
+    """The problem with the noise levels or dispersions that a model leaves."""
+    families = None if problem.family is None else cast("FamilyProblem", problem)
+    known = None if families is None else families.left_by_model(found)
+    if known is not None:
+        return known
+    sizes, quick = found.sizes, replace(solver, thorough=False)
+    ridge, exchange = sizes.ridge, sizes.exchange
+    fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)
+    if families is not None and fit.factors.rank:
+        return cast("FamilyProblem", last).left_by(fit)
+    return last
+
+
+def automatic_ridges(curvatures: Array) -> list[float]:
+    """Zero, and values from 1e-5 to 100 times the mean curvature, three per decade.
+
+    They have five digits: 1e-05, 2.1544e-05, … for standardised predictors.
+    """
+    mean = float(arrays.namespace(curvatures).mean(curvatures))
+    # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
+    # standardised predictors are 1 up to rounding, in single precision up to 1e-6
+    return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(1e-5, 1e2, 22))]
+
+
+def _least_positive(weight: np.ndarray | None, rows: int, partitions: Sequence[Any]) -> int:
+    """Number of rows of positive weight, in the smallest training part if there are any."""
+    positive = np.ones(rows, dtype=bool) if weight is None else weight > 0
+    parts = [train for splits in partitions for train, _ in splits]
+    return min((int(np.count_nonzero(positive[part])) for part in parts), default=positive.sum())
+
+
+def _never_held_out(alone: np.ndarray, splits: Sequence[Any]) -> list[Any]:
+    """Splits with some rows in every training part: without them it lacks a whole class."""
+    moved = [(np.union1d(a, b[alone[b]]), b[~alone[b]]) for a, b in splits]
+    moved = [(train, test) for train, test in moved if len(test)]
+    if sum(len(test) for _, test in moved) < sum(np.sum(alone[test]) for _, test in splits):
+        raise ValueError(
+            "y must have at least 2 samples of most classes, one of them to be held out, for sizes "
+            f'that are "auto"; got {np.count_nonzero(alone)} classes with a single sample and '
+            f"{len(alone)} samples; give rank, row_sparsity and column_sparsity, or leave these "
+            "classes out"
+        )
+    return moved
+
+
+def _at_most(values: Sequence[Any] | None, limit: int) -> list[Any] | None:
+    """Sizes of no more rows or columns than are not constant; what is no size passes."""
+    if values is None:
+        return None
+    return [
+        min(value, limit) if isinstance(value, (int, np.integer)) and value > 0 else value
+        for value in values
+    ]
+
+
+def _warnings(search: Search, space: Space, samples: int, null: str) -> list[str]:
+    """What is known for free and makes the answer doubtful; ``null`` is the model of rank 0."""
+    messages = [search.message] if search.stopped else []
+    chosen = search.chosen
+    sizes = chosen.sizes
+    if sizes.rank == 0:
+        messages.append(
+            f"No model predicts better than {null}, by the estimate that chooses the sizes: all "
+            f"{'other ' * (null == _KEPT)}coefficients are zero."
+        )
+        return messages
+    if search.holds_out and not chosen.score < search.null_score:
+        messages.append(f"The chosen model predicts held-out rows no better than {null}.")
+    if 2 * sizes.rows > samples:
+        part = " of a training part" if search.holds_out else ""
+        messages.append(
+            f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "
+            f"samples{part}: do not read it as a selection of predictors. With "
+            'refit_rule="thinnest", or a limit such as row_sparsity=10, it keeps fewer.'
+        )
+    if len(space.ridges) > 1 and sizes.ridge == space.ridges[-1]:
+        messages.append(
+            f"The chosen ridge, {sizes.ridge:.3g}, is the largest that was allowed: hardly "
+            "anything can be predicted."
+        )
+    if len(space.rows) > 1 and sizes.rows == space.rows[-1] < search.shape[0]:
+        messages.append(
+            f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."
+        )
+    return messages

@@ -7,27 +7,29 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.contracts import Design
 from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.explained import deviance_explained
 from thinrank.estimators.extreme_units import check_magnitudes
-from thinrank.estimators.fit import fit_responses, whole_fit
+from thinrank.estimators.fit import fit_problem, whole_fit
 from thinrank.estimators.input_types import column_names, plain_responses
-from thinrank.estimators.noise import share_of_freedom
+from thinrank.estimators.problem import TrainingData, share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
+    always_kept,
     check_parameters,
     check_predictors,
     check_types,
     check_weights,
     in_ordinary_units,
-    keep_target_names,
+    rows_of_data,
 )
 from thinrank.losses.families import Family
+from thinrank.losses.profile import profiled
 
 
 class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
@@ -171,7 +173,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self.verbose = verbose
         self.callback = callback
 
-    family_: Family
+    family_: Any
     categories_: list[np.ndarray | None]
     target_columns_: list[str]
 
@@ -225,36 +227,22 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             weight = check_weights(sample_weight, design)
             responses = responses_of(y, self.family, entry_weight, names, design.prototype)
             single = _is_vector(y) and responses.Y.shape[1] == 1
-            kept = check_parameters(self, design, responses.Y.shape[1], weight)
-            offset = check_offset(offset, responses.Y.shape, design.prototype)
-            responses, weight = responses.without_empty_rows(weight)
-            check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
-            design, _, units = in_ordinary_units(self, design)
-            result, data = fit_responses(
-                self, design, responses, weight, kept, offset=offset, units=units, groups=groups
-            )
-            self._keep_result(result, data, kept, single)
-            self.family_ = result.family
-            if result.family is None:  # least squares
-                self.family_ = self._noise_levels(X, responses, offset, weight)
+            data = fit_family(self, design, responses, weight, names, single, offset, groups)
+            if self.family_ is None:  # least squares
+                self.family_ = self._noise_levels(X, data, responses.family)
             self.categories_, self.target_columns_ = responses.categories, responses.names
-            keep_target_names(self, names)
         return self
 
-    def _noise_levels(
-        self, X: Any, responses: Responses, offset: Any, weight: Array | None
-    ) -> Family:
+    def _noise_levels(self, X: Any, data: TrainingData, family: Family) -> Family:
         """The Gaussian family with the noise levels that the fit leaves."""
-        linear = self._linear(X)
+        Y, linear = data.Y, self._linear(X)
         linear = linear[:, None] if self._single_target else linear
-        linear = linear if offset is None else linear + offset
-        Y = responses.Y
-        if weight is not None:
-            used = arrays.true_positions(weight > 0)
+        if data.sample_weight is not None:
+            used = arrays.true_positions(data.sample_weight > 0)
             Y, linear = arrays.take_rows(Y, used), arrays.take_rows(linear, used)
         rows = linear.shape[0]
         freedom = max(rows - 1 - len(self.kept_) - share_of_freedom(self.factors_), rows / 2)
-        return responses.family.fitted_to(Y, linear, None, freedom)
+        return family.fitted_to(Y, linear, None, freedom)
 
     def predict_linear(self, X: Any, offset: Any = None) -> Array:
         """Linear predictors η.
@@ -330,8 +318,58 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         responses = responses_of(
             y, self.family, None, column_names(y), self.factors_.U, self.categories_
         )
-        offset = check_offset(offset, linear.shape, self.factors_.U)
-        return deviance_explained(self.family_, responses, linear, sample_weight, offset)
+        Y, weight = responses.Y, responses.weight
+        xp = arrays.namespace(Y)
+        if tuple(Y.shape) != tuple(linear.shape):
+            raise ValueError(
+                "X and Y must have the same number of rows, and Y the columns that fit had: the "
+                f"predictions have shape {tuple(linear.shape)}, Y has {tuple(Y.shape)}"
+            )
+        weight = Y * 0 + 1 if weight is None else weight
+        if sample_weight is not None:
+            given = _check_sample_weight(
+                sample_weight, np.empty((Y.shape[0], 0)), dtype=np.float64, ensure_non_negative=True
+            )
+            weight = weight * arrays.from_numpy(given, Y)[:, None]
+        total = 2 * float(xp.sum(self.family_.value(Y, linear) * weight))
+        ones = arrays.zeros((Y.shape[0], 1), Y) + 1
+        base = check_offset(offset, linear.shape, self.factors_.U)
+        base = Y * 0 if base is None else base
+        null = 2 * float(xp.sum(profiled(self.family_, Y, weight, base, ones, None)[2]))
+        if null <= 0:
+            return 1.0 if total <= 0 else 0.0
+        return 1.0 - total / null
+
+
+def fit_family(
+    estimator: Any,
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    names: Any,
+    single: bool,
+    offset: Any = None,
+    groups: Any = None,
+) -> TrainingData:
+    """Fit responses of any family, store the result, and return the data in the units of the fit.
+
+    ``single`` says whether y was a vector.
+    """
+    shape = tuple(responses.Y.shape)
+    kept = always_kept(estimator)
+    size = design.shape[1] - len(kept), shape[1]
+    check_parameters(estimator, size, rows_of_data(design, weight))
+    offset = check_offset(offset, shape, design.prototype)
+    check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
+    design, _, units = in_ordinary_units(estimator, design)
+    data = TrainingData(
+        design, responses.Y, weight, offset=offset, kept=kept, units=units, groups=groups
+    )
+    data = responses.added_to(data)
+    result = fit_problem(estimator, data)
+    estimator._keep_fit(result, data, single, names)
+    estimator.family_ = result.family
+    return data
 
 
 def _is_vector(y: Any) -> bool:

@@ -20,6 +20,8 @@ from thinrank.starts.elimination import MOST_ROWS
 # Data in blocks are read into memory, once, if they fit this number of times into the memory
 # budget.
 _PART_OF_BUDGET = 64
+# Names that a message lists.
+MOST_NAMED = 5
 # Classes of lazy data by the package that they are from, and what makes data of them.
 _LAZY = {
     "polars": (("LazyFrame",), "collect()"),
@@ -75,11 +77,7 @@ def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
     if isinstance(Y, np.ma.MaskedArray):
         return without_mask(Y)
     check_kind("Y", Y)
-    if arrays.is_array(Y) and not isinstance(Y, np.ndarray):
-        xp = arrays.namespace(Y)
-        if xp.isdtype(Y.dtype, "complex floating"):
-            raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
-    elif getattr(getattr(Y, "dtype", None), "kind", "") == "c":
+    if arrays.is_array(Y) and arrays.namespace(Y).isdtype(Y.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
     return Y
 
@@ -95,11 +93,6 @@ def lazy_rows(name: str, data: Any) -> Any:
     return DaskBlocks(data, name=name)
 
 
-def in_memory(Y: Any) -> Any:
-    """Responses in row blocks as one array; anything else as it is."""
-    return Y.everything() if isinstance(Y, RowBlocks) else Y
-
-
 def reads_in_blocks(X: RowBlocks) -> bool:
     """Whether X stays in blocks; small data, and data with few rows, are read into memory.
 
@@ -109,10 +102,6 @@ def reads_in_blocks(X: RowBlocks) -> bool:
     (n, p), size = X.shape, X.prototype.itemsize
     small = X.is_local and resources.fits(_PART_OF_BUDGET * n * p, size)
     return n > MOST_ROWS and not small
-
-
-# Names that a message lists.
-_MOST_NAMED = 5
 
 
 def column_names(Y: Any) -> np.ndarray | None:
@@ -141,8 +130,8 @@ def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
     ]
     if not (bad and numeric):
         return
-    shown = ", ".join(f"{name!r} ({_kind(dtype)})" for name, dtype in bad[:_MOST_NAMED])
-    more = f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
+    shown = ", ".join(f"{name!r} ({_kind(dtype)})" for name, dtype in bad[:MOST_NAMED])
+    more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
     remedy = (
         "Encode categories as columns of zeros and ones, with pandas.get_dummies(X) or, in a "
         "pipeline, with OneHotEncoder in a ColumnTransformer; drop columns that are identifiers."
@@ -188,8 +177,8 @@ def _check_distinct(argument: str, names: list[Any]) -> None:
     counts = Counter(names)
     repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
-        shown = ", ".join(f"{name!r} ({counts[name]} times)" for name in repeated[:_MOST_NAMED])
-        more = f" and {len(repeated) - _MOST_NAMED} more" if len(repeated) > _MOST_NAMED else ""
+        shown = ", ".join(f"{name!r} ({counts[name]} times)" for name in repeated[:MOST_NAMED])
+        more = f" and {len(repeated) - MOST_NAMED} more" if len(repeated) > MOST_NAMED else ""
         raise ValueError(
             f"{argument} must have columns with different names, got {shown}{more}; rename the "
             f"columns, or pass {argument}.to_numpy(), which has no names"
@@ -208,17 +197,7 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
     if kind != "O" or not hasattr(X, "iloc"):
         return kind not in "OMmSU"
     try:  # numbers may be held as objects
-        np.asarray(X.iloc[:, j].array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        column = X.iloc[:, j]
-        return _is_missing_or_number(column)
-    return True
-
-
-def _is_missing_or_number(column: Any) -> bool:
-    """Whether every entry of a column of objects is a number or missing."""
-    try:
-        np.asarray(column.dropna(), dtype=np.float64)
+        np.asarray(X.iloc[:, j].dropna(), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         return False
     return True

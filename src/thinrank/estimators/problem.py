@@ -1,9 +1,10 @@
-"""A regression under any family in the units of the solver, and the conversion to the user's."""
+"""The data and the result of a fit, and the problem in the units of the solver in between."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,41 +12,120 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
+from thinrank.core.result import History, Record, Status
 from thinrank.designs import (
     ColumnSubset,
-    Deflated,
     Dense,
+    KeptBasis,
     Standardization,
-    Transformed,
+    kept_basis,
     standardize,
 )
-from thinrank.estimators import noise
-from thinrank.estimators.kept import KeptPredictors
-from thinrank.estimators.responses import Responses
 from thinrank.losses import LeastSquares
-from thinrank.losses.families import Family, Gaussian, combined
-from thinrank.losses.generalized_linear import GeneralizedLinear
 
-# Ridge where none is asked for, for families with probabilities or means: without it separated
-# classes and counts that are all zero in a part of the data have no finite optimum. It changes
-# coefficients that are determined by the data by about this relative amount.
-_LEAST_RIDGE = 1e-8
+if TYPE_CHECKING:
+    from thinrank.estimators.extreme_units import Units
+    from thinrank.losses.families import Family
+
+# The noise in a response is taken to be at least this fraction of its standard deviation, so that
+# a response that is explained almost completely does not outweigh all others. Rule of thumb.
+LEAST_NOISE = 0.1
+# With this many degrees of freedom an estimate of the noise has the same weight as the standard
+# deviation of the response. Rule of thumb.
+PRIOR_FREEDOM = 2.0
 # Scales are about the same if their logarithms differ by less than this. Rule of thumb.
 _SAME_SCALE = 0.1
 # Typical relative changes of scales that are never worth another fit.
 _NEGLIGIBLE = 0.005
-# A linear predictor of an observed entry beyond this, a probability below 1e-9 or a mean below
-# 1e-9, means that the fit would have gone on to infinity.
-_SEPARATED = 20.0
 
 
-@dataclass(frozen=True)
+class TrainingData(NamedTuple):
+    """The data of a fit, in the user's units or those divided by ``units``."""
+
+    design: Design  # (n_samples, n_features) predictors
+    Y: Array  # (n_samples, n_targets) responses; any finite number where an entry is missing
+    sample_weight: Array | None = None  # (n_samples,) weights of the rows
+    # (n_samples, n_targets) weights of the entries, 0 for missing ones
+    entry_weight: Array | None = None
+    family: Family | None = None  # None for least squares with all entries
+    offset: Array | None = None  # (n_samples, n_targets) offsets
+    kept: np.ndarray = np.empty(0, dtype=np.int64)  # predictors that are always kept, sorted
+    units: Units | None = None  # what the columns were divided by, if the user's are extreme
+    groups: Any = None  # (n_samples,) groups that splits do not divide
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the entries, of shape (n_samples, n_targets) or (n_samples, 1)."""
+        if self.sample_weight is None:
+            return self.entry_weight
+        rows = self.sample_weight[:, None]
+        return rows if self.entry_weight is None else rows * self.entry_weight
+
+
+class FitResult(NamedTuple):
+    """The result of a fit, in the units of the data."""
+
+    factors: Factors  # Θ
+    intercept: Array  # (n_columns,) intercepts
+    # (n_columns, n_kept) coefficients of the predictors that are always kept
+    kept_coef: Array | None = None
+    family: Any = None  # the family, with its estimated parameters; None for least squares
+    params: dict[str, Any] | None = None  # the sizes, chosen or given
+    search: Sequence[Record] = ()  # the models that were tried
+    n_iter: int = 0  # of the final fit
+    status: Status | None = None
+    history: History | None = None
+    messages: Sequence[str] = ()  # what the user was warned of
+    # (n_features,) standard deviations of the predictors, if they were computed for the fit
+    feature_scale: Array | None = None
+    # (n_columns,) share explained of each response in held-out rows; None if the sizes were not
+    # chosen by it
+    held_out_r2: np.ndarray | None = None
+    # (n_columns,) what the final fit divided the responses by; None if it did not scale them
+    target_units: np.ndarray | None = None
+    # (n_samples, rank) XU minus its means, and these means, if the fit knows them
+    scores: tuple[Array, Array] | None = None
+    moments: Any = None  # of all rows, if these are not in memory
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPredictors:
+    """The columns Z of X that are always kept, and what they explain of X and Y."""
+
+    index: np.ndarray  # their sorted indices
+    values: Array  # (n_samples, n_kept) Z
+    basis: KeptBasis  # the basis of Z, centred if there is an intercept
+    # loadings of X and, for least squares, of Y, in the user's units; None before they are computed
+    loadings_x: Array | None = None
+    loadings_y: Array | None = None
+
+    @property
+    def rank(self) -> int:
+        """Number of coefficients per response that can be told apart."""
+        return self.basis.basis.shape[1]
+
+    def others(self, scale: Array) -> Array:
+        """Sorted indices of the other predictors that have a positive scale; all if none has."""
+        others = np.setdiff1d(np.arange(scale.shape[0]), self.index)
+        live = others[arrays.to_numpy(scale)[others] > 0]
+        return arrays.indices(live if len(live) else others, scale)
+
+    def coefficients(self, factors: Factors, loadings: Any) -> Array:
+        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others.
+
+        ``loadings`` are those of the responses, or of their linear predictors.
+        """
+        own = loadings - (self.loadings_x @ factors.U) @ factors.V.T
+        return self.basis.coefficients(own).T
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Centred, scaled and weighted data as a loss; here least squares of complete responses.
 
-    With ``standardize_columns`` the predictors and responses that are constant are left out, and
-    every response is divided by a scale of its own. So nothing depends on the units of any
-    predictor or response, nor on the number of constant ones.
+    If the predictors are scaled, those that are constant are left out, and so are responses that
+    are scaled; every response is divided by a scale of its own. So nothing depends on the units of
+    any predictor or response, nor on the number of constant ones.
 
     Predictors that are always kept are projected out of X and Y like the means, so that Θ is the
     matrix of the other predictors, and its rank, sparsity and ridge do not affect the kept ones.
@@ -71,61 +151,47 @@ class Problem:
     # number of fits, each with the responses scaled by the noise that the fit before left in them;
     # more than two further fits rarely change the supports
     max_rounds: ClassVar[int] = 3
-    # whether the final fit begins with the noise levels of the search
-    continues_search: ClassVar[bool] = False
 
     @classmethod
     def prepare(
-        cls,
-        design: Design,
-        Y: Array,
-        weight: Array | None,
-        *,
-        fit_intercept: bool,
-        standardize_columns: bool,
-        scale_targets: bool,
-        keep: np.ndarray | None = None,
+        cls, data: TrainingData, *, fit_intercept: bool, standardize_columns: bool, scale: bool
     ) -> Problem:
-        """Take means and scales out of the data, without copying X."""
-        shape = (design.shape[1], Y.shape[1])
-        X, columns, live_rows, kept = _predictors(
-            design, weight, fit_intercept, standardize_columns, keep
+        """Take means and scales out of the data, without copying X.
+
+        ``scale`` says whether the responses are scaled, too.
+        """
+        weight = data.sample_weight
+        X, columns, live_rows, kept = standardized_predictors(
+            data, fit_intercept, standardize_columns
         )
         basis = None if kept is None else kept.basis
-        dense = Dense(Y)
+        Y = data.Y
         responses = standardize(
-            dense, sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
+            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale, kept=basis
         )
-        targets: Design = Transformed(dense, center=responses.center)
         if kept is not None:
             kept = replace(kept, loadings_y=responses.loadings)
-            assert responses.loadings is not None
-            targets = Deflated(targets, Factors(kept.basis.basis, responses.loadings.T))
-            if not (scale_targets and arrays.norm(responses.scale) > 0):
-                targets = responses.design  # explained responses are zero, without rounding errors
-        live_columns = live(responses.scale) if scale_targets else None
-        scale = responses.scale if scale_targets else None
+        targets, live_columns, deviations = responses.design, None, None
+        if scale and arrays.norm(responses.scale) > 0:
+            live_columns, deviations = live(responses.scale), responses.scale
+        elif scale or (fit_intercept and _all_constant(Y, weight)):
+            targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
         if live_columns is not None:
             targets = ColumnSubset(targets, live_columns)
-            scale = arrays.take_rows(scale, live_columns)
-        constant = scale is None and fit_intercept and _all_constant(Y, weight)
-        if scale is not None and not np.any(arrays.to_numpy(scale) > 0):
-            scale, constant = None, True
-        if constant:
-            targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
-        if kept is None and live_columns is None and scale is not None:
-            targets = responses.design  # with norms that are known
-        else:
-            targets = _divided(targets, scale)
-        loss = LeastSquares(X, targets, sample_weight=weight)
-        mean = responses.center
-        return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
+            deviations = arrays.take_rows(deviations, live_columns)
+        return cls(
+            LeastSquares(X, targets, sample_weight=weight),
+            columns,
+            responses.center,
+            deviations,
+            deviations,
+            live_rows,
+            live_columns,
+            (data.design.shape[1], Y.shape[1]),
+            kept,
+        )
 
     # ------------------------------------------------------------------ what a search asks
-
-    def hold_for_search(self) -> None:
-        """Compute what saves time in a search with many fits."""
-        self.loss.hold_for_search()
 
     @property
     def explainable(self) -> bool:
@@ -136,10 +202,6 @@ class Problem:
     def needs_ridge(self) -> bool:
         """Whether there may be no optimum without ridge, as for probabilities and counts."""
         return False
-
-    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray | None:
-        """Whether a row is the only one of positive weight in a category; None if none can be."""
-        return None
 
     # ------------------------------------------------------------------ scales of the responses
 
@@ -156,6 +218,12 @@ class Problem:
     def left_by(self, fit: Any, rows: int, ridge: float) -> Problem:
         """The problem with every response divided by the noise that a fit leaves in it.
 
+        The residual sums of squares are divided by ν = n − 1 − q − (s₁ + s₂ − r)·r/s₂, where q is
+        the number of predictors that are always kept and the last term is the share of a response
+        in use in the degrees of freedom of the fit, but not by less than n/2. As the estimate is
+        uncertain with few samples, it is averaged on the logarithmic scale with the standard
+        deviation of the response, with weights ν/(ν + 2) and 2/(ν + 2).
+
         The same problem if the noise differs too little, apart from a common factor, for another
         fit: by a tenth of the standard error of a noise level. Changes of about the standard error
         do matter: with them other predictors are chosen among correlated ones.
@@ -166,23 +234,17 @@ class Problem:
             squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
         else:
             squares = total - n * arrays.to_numpy(explained)
-        taken = 1 if self.kept is None else 1 + self.kept.rank
-        shrunk = noise.ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
-        found = noise.of_squares(fit.factors, squares, total, n, taken, shrunk)
+        shrunk = _ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
+        left = freedom_left(fit.factors, np.full(len(total), n), self.kept, shrunk)
+        trust = left / (left + PRIOR_FREEDOM)
+        found, deviation = np.sqrt(np.maximum(squares, 0.0) / left), np.sqrt(total / n)
+        noise = found**trust * deviation ** (1 - trust)
         own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
-        scale = np.maximum(found * own, noise.LEAST * deviations)
-        change = float(np.std(np.log(scale / arrays.to_numpy(self.target_scale))))
+        scale = np.maximum(noise * own, LEAST_NOISE * deviations)
+        change = float(np.std(np.log(scale / own)))
         if change < max(0.1 * float((2 * n) ** -0.5), _NEGLIGIBLE):
             return self
         return self.with_target_scale(scale)
-
-    def left_by_model(self, model: Any) -> Problem | None:
-        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
-        return None
-
-    def settled(self, fit: Any) -> Problem:
-        """The problem with the noise levels to search with, after the last of a few fits."""
-        return self
 
     def with_target_scale(self, scale: np.ndarray) -> Problem:
         """The same problem with the responses divided by other scales."""
@@ -199,15 +261,6 @@ class Problem:
         """
         change = np.log(arrays.to_numpy(self.target_scale) / arrays.to_numpy(other.target_scale))
         return bool(np.all(np.abs(change - np.mean(change)) < _SAME_SCALE))
-
-    def in_units_of(self, other: Problem, factors: Factors) -> Factors:
-        """Convert coefficients to the units of a problem with other scales of the responses.
-
-        They are not balanced, unless the units are the same.
-        """
-        if self is other:
-            return factors
-        return factors.with_column_units(self.target_scale / other.target_scale)
 
     def target_units(self) -> np.ndarray | None:
         """What all responses are divided by, 0 for those left out; None if they are not scaled."""
@@ -264,7 +317,7 @@ class Problem:
             return user, intercept, None
         kept = self.kept.coefficients(user, loadings)
         if mean is not None:
-            intercept = intercept - self.kept.at_means(kept)
+            intercept = intercept - kept @ self.kept.basis.center
         return user, intercept, kept
 
     def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
@@ -307,231 +360,16 @@ class Problem:
             block = arrays.take_rows(block, self.live_columns)
         return block if self.target_scale is None else block / self.target_scale[:, None]
 
-    # ------------------------------------------------------------------ the fitted family
 
-    def family_left_by(self, factors: Factors) -> Family | None:
-        """The family of all responses with the parameters that a fit leaves."""
-        return None
-
-    def doubts(self, factors: Factors) -> list[str]:
-        """What the user is to be warned of after a fit."""
-        return []
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FamilyProblem(Problem):
-    """The problem of responses of any family, with missing entries, weights and offsets.
-
-    Responses that are constant are left out and predicted by their intercept. The columns of Θ are
-    in units of the information that an entry of their response has without predictors, so that
-    nothing depends on the units of any predictor or response.
-    """
-
-    family: Family
-    intercepts: Array  # (n_columns,) linear predictors of responses that are constant
-    rescales: bool  # whether noise levels or dispersions are estimated from fits
-
-    max_rounds: ClassVar[int] = 6
-    continues_search: ClassVar[bool] = True
-
-    @classmethod
-    def of(
-        cls,
-        design: Design,
-        responses: Responses,
-        weight: Array | None,
-        *,
-        offset: Array | None = None,
-        fit_intercept: bool,
-        standardize_columns: bool,
-        keep: np.ndarray | None = None,
-    ) -> FamilyProblem:
-        """Take means and scales out of the predictors, without copying X."""
-        X, columns, live_rows, kept = _predictors(
-            design, weight, fit_intercept, standardize_columns, keep
-        )
-        Y, entries, family = responses.Y, responses.weight, responses.family
-        intercepts = family.null_link(Y, entries)
-        # with offsets a response that is constant has no constant linear predictor
-        live_columns = None if offset is not None else _varying(Y, entries, family)
-        if live_columns is not None:
-            Y, family = arrays.take_columns(Y, live_columns), family.take(live_columns)
-            entries = None if entries is None else arrays.take_columns(entries, live_columns)
-        loss = GeneralizedLinear(
-            X,
-            Y,
-            family,
-            entry_weight=entries,
-            sample_weight=weight,
-            offset=offset,
-            free=_free(design, fit_intercept, None if kept is None else kept.basis.basis),
-            least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
-        )
-        # squared errors in the user's units, as in least squares
-        plain = type(family) is Gaussian and family.scale is None and not standardize_columns
-        deviations = np.ones(loss.shape[1])
-        rescales = family.has_parameters and not plain
-        if rescales:
-            freedom = noise.freedom(loss, loss.null.factors, kept)
-            family = family.fitted_to(Y, loss.null.linear, noise.relative_weights(loss), freedom)
-            deviations = family.scale_of(loss.shape[1])
-            loss = loss.with_family(family, None)
-        if not plain:
-            loss = noise.in_own_units(loss)
-        return cls(
-            loss,
-            columns,
-            None,
-            loss.unit,
-            deviations,
-            live_rows,
-            live_columns,
-            (design.shape[1], responses.Y.shape[1]),
-            kept,
-            family=responses.family,
-            intercepts=intercepts,
-            rescales=rescales,
-        )
-
-    def hold_for_search(self) -> None:
-        """Nothing: every fit has its own weights."""
-
-    @property
-    def explainable(self) -> bool:
-        """Whether the responses differ from their predictions without predictors."""
-        size = arrays.norm(self.loss.null.derivative * self.loss.unit)
-        return size > 1e3 * arrays.eps(self.loss.prototype) * self.loss.observations**0.5
-
-    @property
-    def needs_ridge(self) -> bool:
-        """Whether there are probabilities or counts, which may have no optimum."""
-        return not np.all(self.loss.family.units_of(self.loss.shape[1]))
-
-    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray | None:
-        """Whether a row is the only one of positive weight in its category of a response."""
-        alone = np.zeros(self.loss.X.shape[0], dtype=bool)
-        for block in self.loss.family.blocks(self.loss.shape[1]):
-            member = arrays.to_numpy(self.loss.Y)[:, block] > 0
-            member &= True if weight is None else (weight > 0)[:, None]
-            alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
-        return alone
-
-    def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
-        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows."""
-        return self.rescales and 2 * rows <= self.loss.observations / self.loss.shape[1]
-
-    def left_by(self, fit: Any, rows: int = 0, ridge: float = 0.0) -> FamilyProblem:
-        """The problem with the noise levels or dispersions that a fit leaves."""
-        family = noise.family_left_by(self.loss, fit.factors, self.kept, self.deviations)
-        return self._with_family(family)
-
-    def settled(self, fit: Any) -> FamilyProblem:
-        """The problem with the noise levels or dispersions that the last fit leaves."""
-        return self.left_by(fit) if fit.factors.rank else self
-
-    def left_by_model(self, model: Any) -> FamilyProblem | None:
-        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
-        if not self.loss.nearly_quadratic or model.responses is None:
-            return None
-        scale = np.maximum(model.responses.noise, noise.LEAST) * self.deviations
-        return self._with_family(self.loss.family.with_scale(scale))
-
-    def _with_family(self, family: Family) -> FamilyProblem:
-        loss = noise.in_own_units(self.loss.with_family(family, None))
-        return replace(self, loss=loss, target_scale=loss.unit)
-
-    def target_units(self) -> None:
-        """None: the units of the columns are those of the linear predictors."""
-        return
-
-    def to_user(self, factors: Factors) -> tuple[Factors, Array, Array | None]:
-        """Coefficients, intercepts and coefficients of the kept predictors, in the user's units."""
-        user, intercept, kept = super().to_user(factors)
-        for block in self.family.blocks(self.shape[1]):
-            # only differences between categories matter
-            index = arrays.indices(block, intercept)
-            own = _centred(arrays.take_rows(intercept, index))
-            intercept = arrays.put_rows(intercept, index, own)
-            if kept is not None:
-                rows = _centred(arrays.take_rows(kept, index))
-                kept = arrays.put_rows(kept, index, rows)
-        if self.live_columns is not None:
-            ones = arrays.zeros((self.live_columns.shape[0],), intercept) + 1
-            alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
-            intercept = arrays.namespace(intercept).where(alive, intercept, self.intercepts)
-        return user, intercept, kept
-
-    def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
-        """Intercepts of centred predictors, and loadings of the kept ones; None for none."""
-        free = self.loss.at(factors if factors.rank else self.loss.null.factors).free
-        if self.live_columns is not None:
-            free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
-        if self.columns.center is None:
-            return None, free
-        return free[0, :], free[1:, :]
-
-    def family_left_by(self, factors: Factors) -> Family:
-        """The family of all responses with the parameters that a fit leaves."""
-        family = self.loss.family
-        if self.rescales and factors.rank:
-            family = noise.family_left_by(self.loss, factors, self.kept, self.deviations)
-        if self.live_columns is None:
-            return family
-        index = arrays.to_numpy(self.live_columns).tolist()
-        rest = [j for j in range(self.shape[1]) if j not in set(index)]
-        return combined([family, self.family.take(rest)], [index, rest])
-
-    def doubts(self, factors: Factors) -> list[str]:
-        """That fitted probabilities or means are 0 or 1 up to rounding."""
-        if factors.rank == 0 or not self.needs_ridge:
-            return []
-        loss = self.loss
-        xp = arrays.namespace(loss.prototype)
-        # of the predictors in use, without intercept and offset
-        linear = loss.at(factors).scores @ (factors.V * loss.unit[:, None]).T
-        plain = (~loss.family.units_of(loss.shape[1])).astype(float)
-        weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
-        beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
-        extreme = int(xp.count_nonzero(beyond * weight))
-        if not extreme:
-            return []
-        return [
-            f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
-            "probability or mean that is 0 up to rounding), so that without a ridge their "
-            "coefficients have no finite optimum. Use a larger ridge if their size matters."
-        ]
-
-
-def prepared(
-    design: Design,
-    responses: Responses,
-    weight: Array | None,
-    *,
-    offset: Array | None = None,
-    scale_targets: bool,
-    **options: Any,
-) -> Problem:
-    """The problem of responses of any family; the options are those of both kinds."""
-    if not responses.is_least_squares:
-        return FamilyProblem.of(design, responses, weight, offset=offset, **options)
-    Y = responses.Y if offset is None else responses.Y - offset
-    return Problem.prepare(design, Y, weight, scale_targets=scale_targets, **options)
-
-
-def live(scale: Array) -> Array | None:
-    """Indices where a scale is not zero; None when that is everywhere or nowhere."""
-    live = np.flatnonzero(arrays.to_numpy(scale) > 0)
-    return None if len(live) in (0, scale.shape[0]) else arrays.indices(live, scale)
-
-
-def _predictors(
-    design: Design, weight: Array | None, center: bool, scale: bool, keep: np.ndarray | None
+def standardized_predictors(
+    data: TrainingData, center: bool, scale: bool
 ) -> tuple[Design, Standardization, Array | None, KeptPredictors | None]:
     """X in the solver's units, what was done to it, its columns in use, and the kept predictors."""
-    kept = None
-    if keep is not None and len(keep):
-        kept = KeptPredictors.of(design, keep, weight, center=center)
-    basis = None if kept is None else kept.basis
+    design, weight, kept, basis = data.design, data.sample_weight, None, None
+    if len(data.kept):
+        values = design.columns(arrays.indices(data.kept, design.prototype))
+        basis = kept_basis(values, like=design.prototype, sample_weight=weight, center=center)
+        kept = KeptPredictors(data.kept, values, basis)
     columns = standardize(design, sample_weight=weight, center=center, scale=scale, kept=basis)
     used = live(columns.scale) if scale else None
     if kept is not None:
@@ -541,32 +379,10 @@ def _predictors(
     return X, columns, used, kept
 
 
-def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
-    """Columns whose observed entries are not all equal; None for all columns, or for none.
-
-    Categories of a response with others that vary are kept.
-    """
-    numbers = arrays.to_numpy(Y)
-    observed = np.ones(numbers.shape, dtype=bool)
-    if weight is not None:
-        observed = arrays.to_numpy(weight) > 0
-    low = np.where(observed, numbers, np.inf).min(axis=0)
-    high = np.where(observed, numbers, -np.inf).max(axis=0)
-    found = family.whole(np.flatnonzero(high > low), numbers.shape[1])
-    if len(found) in (0, numbers.shape[1]):
-        return None
-    return arrays.indices(found, Y)
-
-
-def _free(design: Design, intercept: bool, basis: Array | None) -> Array | None:
-    """The column of ones and the basis of the kept predictors."""
-    ones = [arrays.zeros((design.shape[0], 1), design.prototype) + 1] if intercept else []
-    parts = ones if basis is None else [*ones, basis]
-    return arrays.namespace(design.prototype).concat(parts, axis=1) if parts else None
-
-
-def _centred(values: Array) -> Array:
-    return values - arrays.namespace(values).mean(values, axis=0)
+def live(scale: Array) -> Array | None:
+    """Indices where a scale is not zero; None when that is everywhere or nowhere."""
+    live = np.flatnonzero(arrays.to_numpy(scale) > 0)
+    return None if len(live) in (0, scale.shape[0]) else arrays.indices(live, scale)
 
 
 def _all_constant(Y: Array, weight: Array | None) -> bool:
@@ -575,7 +391,30 @@ def _all_constant(Y: Array, weight: Array | None) -> bool:
     return bool(arrays.namespace(Y).all(rows == rows[:1, :]))
 
 
-def _divided(targets: Design, scale: Array | None) -> Design:
-    if scale is None:
-        return targets
-    return Transformed(targets, column_scale=arrays.divide_or_zero(1.0, scale))
+def freedom_left(
+    factors: Factors, entries: np.ndarray, kept: KeptPredictors | None, shrunk: float = 0.0
+) -> np.ndarray:
+    """Entries of every response minus its share of the degrees of freedom, at least half.
+
+    ``shrunk`` is what a ridge takes from the number of rows.
+    """
+    share = np.zeros(factors.shape[1])
+    share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
+    free = 1 if kept is None else 1 + kept.rank
+    return np.maximum(entries - free - share, entries / 2)
+
+
+def share_of_freedom(factors: Factors, shrunk: float = 0.0) -> float:
+    """Degrees of freedom of a fit per response in use: (s₁ + s₂ − r)·r/s₂, 0 for rank 0."""
+    rows, columns = factors.row_support.shape[0] - shrunk, factors.column_support.shape[0]
+    if not columns:
+        return 0.0
+    return (rows + columns - factors.rank) * factors.rank / columns
+
+
+def _ridge_freedom(fit: Any, ridge: float) -> float:
+    """The degrees of freedom that a ridge takes from the rows of a fit by pursuit."""
+    root = getattr(fit, "root", None)
+    if not ridge or root is None or root.shape[0] == 0:
+        return 0.0
+    return root.shape[1] - root.shape[0] + ridge * arrays.norm(root) ** 2

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import fit_responses, whole_fit
-from thinrank.estimators.input_types import in_memory
-from thinrank.estimators.responses import numeric_responses
+from thinrank.estimators.fit import fit_problem, whole_fit
+from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import (
+    always_kept,
     by_moments,
     check_loss,
     check_parameters,
     check_training_data,
     check_types,
     check_weights,
+    has_missing,
+    in_memory,
     in_ordinary_units,
-    is_plain,
-    keep_passes,
-    keep_target_names,
-    passes_of,
+    keep_or_delete,
+    rows_of_data,
 )
 
 
@@ -339,26 +340,44 @@ default="auto"
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
         ):
-            X, y, names = check_types(X, y, in_blocks=True)
-            read = passes_of(X)
-            design, target = check_training_data(self, X, y, missing=True)
-            weight = check_weights(sample_weight, design)
-            single = len(target.shape) == 1
-            if single:
-                target = target[:, None]
-            kept = check_parameters(self, design, target.shape[1], weight)
-            family = check_loss(self.loss)
-            plain = family is None and entry_weight is None and not len(kept)
-            units = None
-            if not (plain and by_moments(design, target)):
-                target = target if is_plain(target) else in_memory(target)
-                design, target, units = in_ordinary_units(self, design, target)
-            responses = numeric_responses(target, entry_weight, family, names)
-            responses, weight = responses.without_empty_rows(weight)
-            result, data = fit_responses(
-                self, design, responses, weight, kept, units=units, groups=groups
-            )
-            self._keep_result(result, data, kept, single)
-            keep_passes(self, X, read)
-            keep_target_names(self, names)
+            fit_regression(self, X, y, sample_weight, entry_weight, groups, check_parameters)
         return self
+
+
+def fit_regression(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    entry_weight: Any,
+    groups: Any,
+    check: Callable[..., None],
+    search: Callable[..., Any] | None = None,
+) -> None:
+    """Check the data of a regressor, fit, and store the result.
+
+    ``check`` gets the estimator, the shape of Θ without kept predictors, and the number of samples;
+    ``search`` the data, the problem and the solver.
+    """
+    X, y, names = check_types(X, y, in_blocks=True)
+    read = getattr(X, "n_passes", None)  # passes over row blocks
+    design, Y = check_training_data(estimator, X, y, missing=True)
+    weight = check_weights(sample_weight, design)
+    single = len(Y.shape) == 1
+    Y = Y[:, None] if single else Y
+    kept = always_kept(estimator)
+    check(estimator, (design.shape[1] - len(kept), Y.shape[1]), rows_of_data(design, weight))
+    family, units = check_loss(estimator.loss), None
+    squared = family is None and entry_weight is None
+    if not (squared and not len(kept) and by_moments(design, Y)):
+        Y = in_memory(Y)
+        design, Y, units = in_ordinary_units(estimator, design, Y)
+    data = TrainingData(design, Y, weight, kept=kept, units=units, groups=groups)
+    if not squared or has_missing(Y):
+        from thinrank.estimators.responses import numeric_responses  # few fits need it
+
+        data = numeric_responses(Y, entry_weight, family, names).added_to(data)
+    choose = None if search is None else functools.partial(search, data)
+    result = fit_problem(estimator, data, choose)
+    estimator._keep_fit(result, data, single, names)
+    keep_or_delete(estimator, "n_passes_", None if read is None else X.n_passes - read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list
 from thinrank.designs import Dense
-from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.extreme_units import check_magnitudes
-from thinrank.estimators.validation import has_missing
+from thinrank.estimators.problem import TrainingData
 from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined
 
 
@@ -32,26 +31,35 @@ class Responses:
     names: list[str]  # names of the columns
     categories: list[np.ndarray | None]  # for each response its categories, None if it is a number
 
-    @property
-    def is_least_squares(self) -> bool:
-        """Whether the fit is by least squares, with all entries and equal weights."""
-        return type(self.family) is Gaussian and self.family.scale is None and self.weight is None
+    def added_to(self, data: TrainingData) -> TrainingData:
+        """Data with these responses; rows without an observed entry have weight 0.
 
-    def without_empty_rows(self, weight: Array | None) -> tuple[Responses, Array | None]:
-        """The responses and weights of the rows, 0 for rows without an observed entry."""
-        if self.weight is None:
-            return self, weight
-        entries = arrays.to_numpy(self.weight)
-        seen = entries.any(axis=1)
-        if seen.all():
-            return self, weight
-        rows = seen * (1.0 if weight is None else arrays.to_numpy(weight).astype(np.float64))
-        if not rows.any():
-            raise ValueError("sample_weight must be positive in a row with an observed entry of Y")
-        moved = arrays.from_numpy(rows * (np.count_nonzero(rows) / rows.sum()), self.Y)
-        if np.all(entries[seen] == 1) and replace(self, weight=None).is_least_squares:
-            return replace(self, weight=None), moved
-        return self, moved
+        Squared errors with all entries and equal weights are least squares, without a family.
+        """
+        entries, rows = self.weight, data.sample_weight
+        if entries is not None:
+            present = arrays.to_numpy(entries)
+            seen = present.any(axis=1)
+            if not seen.all():
+                weight = seen * (1.0 if rows is None else _float(rows))
+                if not weight.any():
+                    raise ValueError(
+                        "sample_weight must be positive in a row with an observed entry of Y"
+                    )
+                weight *= np.count_nonzero(weight) / weight.sum()
+                rows = arrays.from_numpy(weight, self.Y)
+                if self._squared and np.all(present[seen] == 1):
+                    entries = None
+        if not (self._squared and entries is None):
+            return data._replace(
+                Y=self.Y, sample_weight=rows, entry_weight=entries, family=self.family
+            )
+        Y = self.Y if data.offset is None else self.Y - data.offset
+        return data._replace(Y=Y, sample_weight=rows, offset=None)
+
+    @property
+    def _squared(self) -> bool:
+        return type(self.family) is Gaussian and self.family.scale is None
 
 
 def numeric_responses(
@@ -62,10 +70,7 @@ def numeric_responses(
     ``family``: None for squared errors. ``names``: None for "0", "1" and so on.
     """
     labels = [str(j) for j in range(Y.shape[1])] if names is None else [str(x) for x in names]
-    if family is None:
-        family = Gaussian()
-        if entry_weight is None and (isinstance(Y, RowBlocks) or not has_missing(Y)):
-            return Responses(Y, None, family, labels, [None] * Y.shape[1])
+    family = Gaussian() if family is None else family
     xp = arrays.namespace(Y)
     observed = ~xp.isnan(Y)
     weight = check_entry_weight(entry_weight, Y)
@@ -134,10 +139,7 @@ def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
     if entry_weight is None:
         return None
     check_range("entry_weight", entry_weight)
-    weight = np.asarray(
-        arrays.to_numpy(entry_weight) if arrays.is_array(entry_weight) else entry_weight,
-        dtype=np.float64,
-    )
+    weight = _float(entry_weight)
     if weight.ndim == 1 and Y.shape[1] == 1:
         weight = weight[:, None]
     if weight.shape != tuple(Y.shape):
@@ -157,9 +159,7 @@ def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | No
     if offset is None:
         return None
     check_range("offset", offset)
-    numbers = np.asarray(
-        arrays.to_numpy(offset) if arrays.is_array(offset) else offset, dtype=np.float64
-    )
+    numbers = _float(offset)
     if numbers.ndim == 1:
         numbers = numbers[:, None]
     if numbers.shape not in ((shape[0], 1), shape):
@@ -167,6 +167,10 @@ def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | No
     if not np.all(np.isfinite(numbers)):
         raise ValueError("offset must be finite")
     return arrays.from_numpy(np.broadcast_to(numbers, shape).copy(), like)
+
+
+def _float(values: Any) -> np.ndarray:
+    return np.asarray(arrays.to_numpy(values) if arrays.is_array(values) else values, np.float64)
 
 
 def _check_observed(observed: Array, labels: Sequence[str]) -> None:

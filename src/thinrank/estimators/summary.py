@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -55,8 +55,7 @@ def shortened(text: str, width: int) -> str:
 
 
 # Number of factors that sentences describe, and of names that they list.
-_MOST_FACTORS = 5
-_MOST_NAMES = 5
+_MOST = 5
 # Held-out R² is called much lower than R² in the training rows if it is lower by this much and
 # less than this fraction of it. Rules of thumb.
 _LOWER_BY = 0.1
@@ -69,12 +68,8 @@ _FEW_SAMPLES = 30
 _CHOSEN_BY_LUCK = 100
 # ... unless it is as high as in the training rows, up to this. Rule of thumb.
 _LUCK_MATTERS = 0.02
-# By how much the held-out R² exceeds that on new rows with 20 samples; with 40 it is 0.03.
-_OPTIMISM = 0.2
 # With more predictors than this a sentence names a thinner model. Rule of thumb.
 _MANY_TO_READ = 10
-# A negative R² below this is not due to rounding.
-_NEGATIVE = -0.005
 
 
 def sentences(found: Findings) -> list[str]:
@@ -89,9 +84,9 @@ def sentences(found: Findings) -> list[str]:
     if len(found.response_names) == 1:
         said.append(_direction(found))
     else:
-        said += [_factor(found, j) for j in range(min(found.rank, _MOST_FACTORS))]
-        if found.rank > _MOST_FACTORS:
-            rest = found.shares[_MOST_FACTORS:]
+        said += [_factor(found, j) for j in range(min(found.rank, _MOST))]
+        if found.rank > _MOST:
+            rest = found.shares[_MOST:]
             said.append(
                 f"The other {len(rest)} factors explain {percent(float(rest.sum()))} together."
             )
@@ -111,7 +106,7 @@ def cautions(found: Findings) -> list[str]:
     return said
 
 
-def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+def listed(names: Sequence[str], most: int = _MOST) -> str:
     """Names as "a, b and c", the last of many as "3 more"."""
     few = list(names[:most])
     if len(names) > most:
@@ -170,52 +165,40 @@ def _factor(found: Findings, j: int) -> str:
     selected = [found.predictor_names[i] for i in found.selected]
     up, down = _signed(found.predictor_loadings[:, j], selected)
     rises, falls = _signed(found.response_loadings[:, j], found.response_names)
-    parts = []
-    if rises:
-        parts.append(f"{listed(rises)} {_change(found, rises, up=True)}")
-    if falls:
-        parts.append(f"{listed(falls)} {_change(found, falls, up=False)}")
+    values = [f"{how} {listed(names)}" for how, names in (("higher", up), ("lower", down)) if names]
+    verbs = ("increase", "decrease") if found.noun == "response" else ("more", "less")
+    parts = [
+        f"{listed(names)} {_change(found, verb, len(names))}"
+        for verb, names in zip(verbs, (rises, falls), strict=True)
+        if names
+    ]
     return (
         f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}: "
-        f"{_conditions(up, down)}, {' and '.join(parts)}."
+        f"with {' and '.join(values)}, {' and '.join(parts)}."
     )
 
 
-def _conditions(up: list[str], down: list[str]) -> str:
-    """Which values of the predictors increase a factor."""
-    parts = []
-    if up:
-        parts.append(f"higher {listed(up)}")
-    if down:
-        parts.append(f"lower {listed(down)}")
-    return f"with {' and '.join(parts)}"
+def _change(found: Findings, verb: str, count: int) -> str:
+    """What responses or probabilities of classes do."""
+    if found.noun == "class":
+        return f"{'is' if count == 1 else 'are'} {verb} likely"
+    return f"{verb}{'s' * (count == 1)}"
 
 
 def _direction(found: Findings) -> str:
     """The strongest predictors of a single response."""
     selected = [found.predictor_names[i] for i in found.selected]
-    up, down = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
-    parts = []
-    verbs = ("increases", "decreases")
+    both = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
+    verbs = ("increases with", "decreases with")
     if found.noun == "class":
-        verbs = ("is more likely", "is less likely")
-    if up:
-        parts.append(f"{verbs[0]} with {'higher ' * (found.noun == 'class')}{listed(up)}")
-    if down:
-        parts.append(f"{verbs[1]} with {'higher ' * (found.noun == 'class')}{listed(down)}")
+        verbs = ("is more likely with higher", "is less likely with higher")
+    parts = [f"{verb} {listed(names)}" for verb, names in zip(verbs, both, strict=True) if names]
     return f"{found.response_names[0]} {' and '.join(parts)}."
 
 
 def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str]]:
     named = strongest(loadings, names)
     return [n for n, size in named if size > 0], [n for n, size in named if size < 0]
-
-
-def _change(found: Findings, names: Sequence[str], *, up: bool) -> str:
-    """What responses or probabilities of classes do."""
-    if found.noun == "class":
-        return f"{'is' if len(names) == 1 else 'are'} {'more' if up else 'less'} likely"
-    return f"{'increase' if up else 'decrease'}{'s' * (len(names) == 1)}"
 
 
 def _quality(found: Findings) -> str:
@@ -270,7 +253,8 @@ def _too_optimistic(found: Findings) -> list[str]:
     outside = found.held_out_r2[found.responses]
     mean, held_out = _mean(inside), _mean(outside)
     if found.n_samples < _FEW_SAMPLES:
-        amount = "" if found.deviance else f", by about {_OPTIMISM} with 20 samples"
+        # with 40 samples it exceeds that on new rows by 0.03
+        amount = "" if found.deviance else ", by about 0.2 with 20 samples"
         said.append(
             f"With {found.n_samples} samples the held-out {found.measure} is optimistic{amount}, "
             "because the sizes were chosen by the same errors. cross_val_score, which "
@@ -288,7 +272,7 @@ def _too_optimistic(found: Findings) -> list[str]:
             f"{held_out:.2f}, much lower than {mean:.2f} in the training rows: the coefficients "
             "fit noise as well."
         )
-    bad = found.responses[outside < _NEGATIVE]
+    bad = found.responses[np.round(outside, 2) < 0]
     if len(bad):
         names = listed([found.response_names[j] for j in bad])
         verb, null = ("is", "by its mean") if len(bad) == 1 else ("are", "by their means")
@@ -408,10 +392,8 @@ default="coefficients"
         lines[0] += f", {_counted(p, 'predictor')}, {_counted(k, found.noun)}"
         lines.append("")
         lines += _wrapped(self.sentences)
-        tables = self._factors(), self._responses(), self._predictors(), self._coefficients()
-        for shown in tables:
-            if shown is not None:
-                lines += ["", *shown.text()]
+        for shown in self._shown(TABLES):
+            lines += ["", *shown.text()]
         if self.cautions:
             lines += ["", "What to distrust", *_wrapped(self.cautions, "- ")]
         return "\n".join(lines)
@@ -419,85 +401,73 @@ default="coefficients"
     def _repr_html_(self) -> str:
         """Sentences, tables of factors and responses, and what to distrust."""
         parts = [f"<p>{escape(sentence)}</p>" for sentence in self.sentences]
-        parts += [shown.html() for shown in (self._factors(), self._responses()) if shown]
+        parts += [shown.html() for shown in self._shown(("factors", "responses"))]
         if self.cautions:
             items = "".join(f"<li>{escape(caution)}</li>" for caution in self.cautions)
             parts.append(f"<p><b>What to distrust</b></p><ul>{items}</ul>")
         return f'{_STYLE}<div class="thinrank-found">{"".join(parts)}</div>'
 
-    def _factors(self) -> _Table | None:
-        if not self.rank or len(self.response_names) == 1:
-            return None
-        rows = [
-            (str(j), percent(share), _as_fits(predictors), _as_fits(responses))
-            for j, share, predictors, responses in self._rows("factors")
-        ]
-        title = f"Factors, with the share of the {self._found.share_of} that each explains"
-        return _Table(title, "factor share predictors responses", rows, (0, 1), self.rank)
+    def _shown(self, names: Collection[str]) -> Iterator[_Table]:
+        """Those of some tables that have something to say."""
+        found, several = self._found, len(self.response_names) > 1
+        measure = f"{self.measure[0].upper()}{self.measure[1:]} of the {_nouns(found.noun)}"
+        share = f"Factors, with the share of the {found.share_of} that each explains"
+        pairs = int((found.coefficients != 0).sum())
+        totals = {
+            "factors": (share, found.rank * several),
+            "responses": (measure, len(self.response_names)),
+            "predictors": ("Predictors in use", len(found.used) * several),
+            "coefficients": ("Coefficients, the largest (standardized) first", pairs),
+        }
+        for name, (title, total) in totals.items():
+            if name not in names or not total:
+                continue
+            columns = self.table(name, self._max_rows)
+            if found.held_out_r2 is None:
+                columns.pop("held_out_r2", None)
+            kept = columns.pop("always_kept", None)
+            if kept is not None:
+                marks = [" (always kept)" * each for each in kept]
+                columns["predictor"] = list(map(str.__add__, columns["predictor"], marks))
+            numbers = [j for j, x in enumerate(columns.values()) if not isinstance(x[0], str)]
+            cells = ([_cell(name, key, x) for x in column] for key, column in columns.items())
+            headers = [_HEADERS.get(key, key) for key in columns]
+            yield _Table(title, headers, list(zip(*cells, strict=True)), numbers, total)
 
-    def _responses(self) -> _Table:
-        rows: list[tuple[str, ...]] = [
-            (name, number(r2), number(outside), str(count))
-            for name, r2, outside, count in self._rows("responses")
-        ]
-        headers = "response training held_out predictors"
-        if self._found.held_out_r2 is None:
-            rows = [(*row[:2], row[3]) for row in rows]
-            headers = "response training predictors"
-        title = f"{self.measure[0].upper()}{self.measure[1:]} of the {_nouns(self._found.noun)}"
-        numbers = range(1, len(headers.split()))
-        return _Table(title, headers, rows, numbers, len(self.response_names))
 
-    def _predictors(self) -> _Table | None:
-        used = len(self._found.used)
-        if not used or len(self.response_names) == 1:
-            return None
-        rows = [
-            (name + " (always kept)" * kept, number(strength), str(count))
-            for name, strength, count, kept in self._rows("predictors")
-        ]
-        return _Table("Predictors in use", "predictor strength responses", rows, (1, 2), used)
+_HEADERS = {"r2": "training", "held_out_r2": "held out"}
 
-    def _coefficients(self) -> _Table | None:
-        total = int((self._found.coefficients != 0).sum())
-        if not total:
-            return None
-        rows = [
-            (predictor, response, f"{coefficient:.4g}", number(standardized))
-            for predictor, response, coefficient, standardized in self._rows("coefficients")
-        ]
-        title = "Coefficients, the largest (standardized) first"
-        headers = "predictor response coefficient standardized"
-        return _Table(title, headers, rows, (2, 3), total)
 
-    def _rows(self, name: str) -> Iterable[tuple[Any, ...]]:
-        return zip(*self.table(name, self._max_rows).values(), strict=True)
+def _cell(table: str, column: str, value: Any) -> str:
+    if isinstance(value, float):
+        if column == "coefficient":
+            return f"{value:.4g}"
+        return percent(value) if column == "share" else number(value)
+    return _as_fits(value) if table == "factors" and isinstance(value, str) else str(value)
 
 
 class _Table(NamedTuple):
     """A table that is shown, with the first of its rows."""
 
     title: str
-    headers: str  # separated by spaces, with underscores for spaces; the first names the rows
+    headers: list[str]  # the first names the rows
     rows: Sequence[Sequence[str]]
     numbers: Sequence[int]  # the columns with numbers
     total: int  # number of rows in full
 
-    def _texts(self) -> tuple[list[str], str]:
-        """The headers, and how many rows are not shown."""
-        headers, count = self.headers.split(), self.total - len(self.rows)
-        noun = "coefficient" if "coefficient" in headers else headers[0]
-        more = f"… and {count} more {noun}{'s' * (count > 1)}" if count > 0 else ""
-        return [header.replace("_", " ") for header in headers], more
+    @property
+    def more(self) -> str:
+        """How many rows are not shown; empty if all are."""
+        count = self.total - len(self.rows)
+        noun = "coefficient" if "coefficient" in self.headers else self.headers[0]
+        return f"… and {count} more {noun}{'s' * (count > 1)}" if count > 0 else ""
 
     def text(self) -> list[str]:
-        headers, more = self._texts()
-        lines = [self.title, *text_table(headers, self.rows, self.numbers)]
-        return [*lines, f"  {more}"] if more else lines
+        lines = [self.title, *text_table(self.headers, self.rows, self.numbers)]
+        return [*lines, f"  {self.more}"] if self.more else lines
 
     def html(self) -> str:
-        headers, more = self._texts()
-        kinds = [' class="number"' * (j in self.numbers) for j in range(len(headers))]
+        kinds = [' class="number"' * (j in self.numbers) for j in range(len(self.headers))]
 
         def cells(tag: str, row: Sequence[str]) -> str:
             pairs = zip(kinds, row, strict=True)
@@ -506,8 +476,8 @@ class _Table(NamedTuple):
         body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
         return (
             f"<table><caption>{escape(self.title)}</caption><thead><tr>"
-            f"{cells('th', headers)}</tr></thead><tbody>{body}</tbody></table>"
-            f"{f'<p>{more}</p>' * bool(more)}"
+            f"{cells('th', self.headers)}</tr></thead><tbody>{body}</tbody></table>"
+            f"{f'<p>{self.more}</p>' * bool(self.more)}"
         )
 
 

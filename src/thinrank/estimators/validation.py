@@ -13,30 +13,37 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_consistent_length,
     validate_data,
 )
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_callback, check_finite, check_flags, check_range, is_auto
+from thinrank.core.checks import (
+    check_callback,
+    check_finite,
+    check_flags,
+    check_range,
+    is_auto,
+    is_list,
+)
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.extreme_units import Units, check_magnitudes, needs_double, own_units
 from thinrank.estimators.input_types import (
+    MOST_NAMED,
     check_columns,
     check_feature_names,
     check_kind,
     check_row_names,
     check_sample_ids,
     column_names,
-    in_memory,
     lazy_rows,
     plain_responses,
     reads_in_blocks,
 )
-from thinrank.estimators.kept import check_always_keep
 from thinrank.minimize import check_size, check_sizes
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.criteria import Criterion, as_criterion
@@ -94,9 +101,53 @@ def _is_ordinary(design: Design) -> bool:
 
 def always_kept(estimator: Any) -> np.ndarray:
     """Sorted indices of the predictors that are always kept."""
-    if estimator.always_keep is None:
+    always_keep, n_features = estimator.always_keep, estimator.n_features_in_
+    if always_keep is None:
         return np.empty(0, dtype=np.int64)
-    return check_always_keep(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    if not is_list(always_keep):
+        raise ValueError(
+            f"always_keep must be a list of names or indices of predictors, got {always_keep!r}"
+        )
+    given = list(always_keep)
+    if given and all(isinstance(item, (bool, np.bool_)) for item in given):
+        if len(given) != n_features:
+            raise ValueError(
+                f"always_keep is a mask of {len(given)} entries, but X has {n_features} columns"
+            )
+        given = np.flatnonzero(given).tolist()
+    index = [_position(item, n_features, names) for item in given]
+    for item, place in zip(given, index, strict=True):
+        if index.count(place) > 1:
+            raise ValueError(f"always_keep must name every predictor once, got {item!r} repeatedly")
+    if index and len(index) == n_features:
+        raise ValueError(
+            f"always_keep must leave predictors to choose from, got all {n_features} of them; for "
+            "a regression without selection use sklearn.linear_model.LinearRegression"
+        )
+    return np.sort(np.asarray(index, dtype=np.int64))
+
+
+def _position(item: Any, n_features: int, names: np.ndarray | None) -> int:
+    if isinstance(item, str):
+        if names is None:
+            raise ValueError(
+                f"always_keep has the name {item!r}, but names need X to be a data frame whose "
+                "columns all have names"
+            )
+        places = np.flatnonzero(names == item)
+        if len(places) == 0:
+            known = ", ".join(repr(str(name)) for name in names[:MOST_NAMED])
+            more = ", ..." if len(names) > MOST_NAMED else ""
+            raise ValueError(f"always_keep has the name {item!r}, but X has {known}{more}")
+        return int(places[0])
+    if not isinstance(item, Integral) or isinstance(item, bool):
+        raise ValueError(f"always_keep must contain names or indices of predictors, got {item!r}")
+    if not 0 <= int(item) < n_features:
+        raise ValueError(
+            f"always_keep must contain indices from 0 to {n_features - 1}, got {item!r}"
+        )
+    return int(item)
 
 
 def check_training_data(
@@ -110,38 +161,27 @@ def check_training_data(
     Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
     arrays of other libraries are validated here.
     """
-    X = _with_rows_of(estimator, X, Y)
-    if _is_ours(X):
-        design = _own_design(estimator, X)
-        if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
-            return design, Y
-        Y = in_memory(Y)
-        target = Y if arrays.is_array(Y) else np.asarray(Y)
+    design = check_predictors(estimator, X, Y, numeric=True)
+    if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
+        return design, Y
+    Y = in_memory(Y)
+    if arrays.is_array(Y) and not isinstance(Y, np.ndarray):  # of another library
         if missing:
-            _check_not_infinite(target)
+            _check_not_infinite(Y)
         else:
-            check_finite("Y", target)
-        if target.ndim not in (1, 2):
-            raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
-        return design, arrays.from_numpy(target, design.prototype)
-    if not is_plain(X, Y):
-        Y = in_memory(Y)
-        check_columns("X", X)
-        check_columns("Y", Y)
-    finite = "allow-nan" if missing else True
-    X, Y = validate_data(
-        estimator,
-        X,
-        Y,
-        validate_separately=(
-            _PREDICTORS,
-            {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite},
-        ),
-    )
-    check_consistent_length(X, Y)
-    X = _precise(X, np.asarray(Y))
-    target = np.asarray(Y).astype(X.dtype, copy=False)
-    return _finite_design(estimator, X), target
+            check_finite("Y", Y)
+    else:
+        finite = "allow-nan" if missing else True
+        options = {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite}
+        Y = check_array(Y, input_name="y", estimator=estimator, **options)
+    if Y.ndim not in (1, 2):
+        raise ValueError(f"Y must have one or two dimensions, got {Y.ndim}")
+    return design, arrays.from_numpy(Y, design.prototype)
+
+
+def in_memory(Y: Any) -> Any:
+    """Responses in row blocks as one array; anything else as it is."""
+    return Y.everything() if isinstance(Y, RowBlocks) else Y
 
 
 def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
@@ -158,29 +198,21 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     return design
 
 
-def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
-    """X as a Design, with as many rows as Y, which is not checked otherwise."""
+def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool = False) -> Design:
+    """X as a Design, with as many rows as Y, which is not checked unless it is ``numeric``."""
     X = _with_rows_of(estimator, X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
     if not is_plain(X, Y):
+        Y = in_memory(Y)
         check_columns("X", X)
-        check_columns("Y", Y, numeric=False)
+        check_columns("Y", Y, numeric=numeric)
     X = validate_data(estimator, X, **_PREDICTORS)
     check_consistent_length(X, Y)
-    X = _precise(X, np.asarray(Y))
-    return _finite_design(estimator, X)
-
-
-def _precise(X: Any, Y: np.ndarray) -> Any:
-    """X, in double precision if single precision does not do for X and Y."""
-    if X.dtype == np.float32 and any(needs_double(a) for a in (X, Y) if isinstance(a, np.ndarray)):
-        return X.astype(np.float64)
-    return X
-
-
-def _finite_design(estimator: BaseEstimator, X: Any) -> Design:
-    """X as a Design, after a check that all entries are finite."""
+    if X.dtype == np.float32 and any(
+        needs_double(values) for values in (X, np.asarray(Y)) if isinstance(values, np.ndarray)
+    ):
+        X = X.astype(np.float64)
     design = as_design(X)
     # the moments of a dense X are needed anyway, and are finite only if X is
     if getattr(design, "column_moments", None) is None:
@@ -205,19 +237,17 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     if arrays.is_array(X) and getattr(design, "column_moments", None) is None:
         check_finite_predictors(X, names)
     estimator.n_features_in_ = design.shape[1]
-    if hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_  # of an earlier fit
-    if names is None:
-        names = getattr(design, "feature_names", None)
-    if names is not None:
-        estimator.feature_names_in_ = names
+    names = getattr(design, "feature_names", None) if names is None else names
+    keep_or_delete(estimator, "feature_names_in_", names)
     return design
 
 
 def has_missing(Y: Array) -> bool:
-    """Whether an entry is NaN."""
+    """Whether an entry is NaN; row blocks are complete."""
+    if isinstance(Y, RowBlocks) or _has_moments(Y):
+        return False
     xp = arrays.namespace(Y)
-    return not _has_moments(Y) and bool(xp.any(xp.isnan(Y)))
+    return bool(xp.any(xp.isnan(Y)))
 
 
 def _has_moments(Y: Array) -> bool:
@@ -307,29 +337,6 @@ def check_ridge(name: str, value: Any, expected: str) -> None:
         raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
-def is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
-    """Whether the sizes are those of the zero matrix, as a search may return them.
-
-    Rank 0 is valid only with 0 rows, and with 0 or None as the number of columns.
-    """
-    sizes = (rank, rows, 0 if columns is None else columns)
-    return all(isinstance(size, Integral) and size == 0 for size in sizes)
-
-
-def check_automatic_sizes(
-    shape: tuple[int, int], samples: int, rank: Any, rows: Any, columns: Any
-) -> None:
-    """Raise a ValueError if one of the sizes that are not "auto" is invalid."""
-    p, k = shape
-    most_rows = p if rows is None or is_auto(rows) else rows
-    most_columns = k if columns is None or is_auto(columns) else columns
-    smallest = 1 if is_auto(rank) else rank
-    words = '; or "auto", or None for no limit'
-    most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns, words)
-    limit = min(most_rows, most_columns, samples)
-    check_size("rank", smallest, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
-
-
 def rows_of_data(design: Design, weight: Any) -> int:
     """Number of rows of positive weight."""
     if weight is None:
@@ -347,25 +354,12 @@ def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
     return isinstance(Y, RowBlocks) or not bool(np.isnan(Y).any())
 
 
-def passes_of(X: Any) -> int:
-    """Number of passes over X so far, if it is in row blocks."""
-    return X.n_passes if isinstance(X, RowBlocks) else 0
-
-
-def keep_passes(estimator: Any, X: Any, before: int) -> None:
-    """Set ``n_passes_`` if X is in row blocks, or delete that of an earlier fit."""
-    if isinstance(X, RowBlocks):
-        estimator.n_passes_ = X.n_passes - before
-    elif hasattr(estimator, "n_passes_"):
-        del estimator.n_passes_
-
-
-def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:
-    """Set ``target_names_in_``, or delete that of an earlier fit."""
-    if names is not None:
-        estimator.target_names_in_ = names
-    elif hasattr(estimator, "target_names_in_"):
-        del estimator.target_names_in_
+def keep_or_delete(estimator: Any, name: str, value: Any) -> None:
+    """Set an attribute; delete that of an earlier fit if there is no value."""
+    if value is not None:
+        setattr(estimator, name, value)
+    elif hasattr(estimator, name):
+        delattr(estimator, name)
 
 
 def _is_ours(X: Any) -> bool:
@@ -394,8 +388,6 @@ def _with_rows_of(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
     return X
 
 
-# Columns that the message names.
-_MOST_NAMED = 5
 _REMEDIES = (
     "Fill in NaN, for example with make_pipeline(SimpleImputer(), estimator) of scikit-learn, or "
     "drop these columns or rows. (Missing entries are allowed in Y, not in X.)"
@@ -414,9 +406,9 @@ def check_finite_predictors(X: Any, names: Any = None) -> None:
     bad = missing + infinite
     columns = np.flatnonzero(bad)
     named = [
-        f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in columns[:_MOST_NAMED]
+        f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in columns[:MOST_NAMED]
     ]
-    more = f" and {len(columns) - _MOST_NAMED} more columns" if len(columns) > _MOST_NAMED else ""
+    more = f" and {len(columns) - MOST_NAMED} more columns" if len(columns) > MOST_NAMED else ""
     counts = (("NaN", int(missing.sum())), ("infinity", int(infinite.sum())))
     what = [f"{kind} in {n} cell{'s' * (n > 1)}" for kind, n in counts if n]
     where = "column" if len(columns) == 1 else "columns"
@@ -451,24 +443,30 @@ def _bad_cells(X: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.isnan(numbers).sum(axis=0), np.isinf(numbers).sum(axis=0)
 
 
-def check_parameters(estimator: Any, design: Design, targets: int, weight: Any) -> np.ndarray:
+def check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> None:
     """Check the callback, sizes, ridge and how they are chosen, before any computation.
 
-    Returns the sorted indices of the predictors that are always kept.
+    ``shape`` is that of Θ, without kept predictors.
     """
-    kept = always_kept(estimator)
     check_callback(estimator.callback)
     check_criterion(estimator.criterion)
     check_refit_rule(estimator.refit_rule)
     check_exchange(estimator.exchange)
     if not is_auto(estimator.ridge):
         check_ridge("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
-    sizes = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
-    if is_nothing(*sizes):
-        return kept
-    shape, samples = (design.shape[1] - len(kept), targets), rows_of_data(design, weight)
-    check_automatic_sizes(shape, samples, *sizes)
-    return kept
+    rank, rows, columns = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
+    nothing = rank, rows, 0 if columns is None else columns
+    if all(isinstance(size, Integral) and size == 0 for size in nothing):
+        return  # the sizes of the zero matrix, as a search may return them
+    p, k = shape
+    most_rows = p if rows is None or is_auto(rows) else rows
+    most_columns = k if columns is None or is_auto(columns) else columns
+    smallest = 1 if is_auto(rank) else rank
+    most_rows, most_columns = check_sizes(
+        (p, k), smallest, most_rows, most_columns, '; or "auto", or None for no limit'
+    )
+    limit = min(most_rows, most_columns, samples)
+    check_size("rank", smallest, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
 
 
 def check_criterion(criterion: Any) -> Criterion | None:

@@ -1,7 +1,6 @@
 """Quadratic forms c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩, which differ in what they keep in memory."""
 
 from thinrank.forms.gram import GramForm, IdentityForm
-from thinrank.forms.moments import Moments
-from thinrank.forms.products import ProductForm
+from thinrank.forms.moments import Moments, ProductForm
 
 __all__ = ["GramForm", "IdentityForm", "Moments", "ProductForm"]

@@ -11,13 +11,10 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core import resources
 from thinrank.designs.blocks import RowBlocks, column_sums
-from thinrank.forms.base import HeldCross, plus_ridge, plus_rows
+from thinrank.forms.gram import HeldCross, plus_ridge, plus_rows
+from thinrank.forms.moments import CHEAP_FOR_SEARCH
 
-# XᵀX is computed in the first pass if it takes at most this number of multiplications, some tenths
-# of a second, or not much more than XᵀY, which is computed anyway.
-_CHEAP_GRAM = 1_000_000_000
-_GRAM_PER_TARGET = 2
-# It may take the memory budget divided by this number, for all sets of rows together.
+# XᵀX of all sets of rows together may take the memory budget divided by this number.
 _PARTS_OF_BUDGET = 4
 # A pass for predictors that are not known yet computes at least this number of further ones, those
 # with the largest gradients, since fits exchange predictors for these. Rule of thumb: a pass with
@@ -109,7 +106,8 @@ class BlockMoments:
         resources.check_fits(
             ((self._n_sets + 1) * p, k), 8, "XᵀY of row blocks", "use fewer responses at a time"
         )
-        cheap = n * p * p <= _CHEAP_GRAM or p <= _GRAM_PER_TARGET * k
+        # XᵀX is computed in the first pass if it takes not much longer than XᵀY
+        cheap = n * p * p <= CHEAP_FOR_SEARCH or p <= 2 * k
         fits = resources.fits(_PARTS_OF_BUDGET * (self._n_sets + 1) * p * p, 8)
         with_gram = fits and (whole_gram or cheap)
         self._lock = threading.Lock()
@@ -257,7 +255,7 @@ class BlockForm(HeldCross):
         cross *= inverse
         self.constants = part.squares_y[targets] * inverse**2 / part.weight
         constant = float(self.constants.sum())
-        super().__init__(cross.astype(moments.dtype, copy=False), constant, part.weight, 0.0)
+        super().__init__(cross.astype(moments.dtype, copy=False), constant, part.weight)
         mean_squares = part.squares_x[live] * self._units**2 / part.weight
         self._diagonal = mean_squares.astype(moments.dtype)
 
@@ -290,11 +288,11 @@ class BlockForm(HeldCross):
 
     def diagonal(self) -> np.ndarray:
         """Diagonal of H."""
-        return self._diagonal + self._diagonal.dtype.type(self._ridge)
+        return self._diagonal + self._diagonal.dtype.type(self.ridge)
 
     def gram(self, rows: np.ndarray) -> np.ndarray:
         """H over ``rows``."""
-        return plus_ridge(self._between(rows, rows), self._ridge)
+        return plus_ridge(self._between(rows, rows), self.ridge)
 
     def gram_between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """H between ``rows`` and ``others``, of which only one set need be known."""
@@ -331,7 +329,7 @@ class BlockForm(HeldCross):
         if V.any():
             gradient -= self._cross @ V
             self._set_hint(arrays.row_norms_squared(gradient))
-        return plus_rows(gradient, rows, U, self._ridge)
+        return plus_rows(gradient, rows, U, self.ridge)
 
     def _places(self, rows: np.ndarray) -> np.ndarray:
         if self.part.hint is None:

@@ -1,13 +1,94 @@
-"""Quadratic forms with all of H and C in memory."""
+"""The base classes of quadratic forms, and forms with all of H and C in memory."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from typing import Any, Self
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.forms.base import HeldCross, plus_ridge, plus_rows
+from thinrank.designs.dense import slices
+
+
+class AdjustableRidge:
+    """A form of some samples whose ridge can be changed without copying its arrays."""
+
+    column_scale: Array | None = None
+
+    def __init__(
+        self, shape: tuple[int, int], prototype: Array, constant: float, samples: float
+    ) -> None:
+        self.shape, self.prototype = shape, prototype
+        self.constant, self.samples = constant, samples
+        self.observations = samples * shape[1]
+        self.ridge = 0.0
+
+    def with_ridge(self, ridge: float) -> Self:
+        """The same form with another ridge; stored and cached arrays are shared."""
+        other = copy.copy(self)
+        other.ridge = ridge
+        return other
+
+    def gram(self, rows: Array) -> Array:
+        """H over ``rows``."""
+        raise NotImplementedError
+
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows.
+
+        Shapes: ``R`` (q, len(rows)).
+        """
+        return linalg.inverse_cholesky(self.gram(rows))
+
+
+class HeldCross(AdjustableRidge):
+    """A form with a dense C in memory."""
+
+    def __init__(self, cross: Array, constant: float, samples: float, ridge: float = 0.0) -> None:
+        shape = cross.shape[0], cross.shape[1]
+        super().__init__(shape, arrays.zeros((0,), like=cross), constant, samples)
+        self._cross = cross
+        self.ridge = ridge
+
+    def cross_rows(self, rows: Array) -> Array:
+        """Rows of C."""
+        return arrays.take_rows(self._cross, rows)
+
+    def cross_columns(self, first: int, last: int) -> Array:
+        """Columns of C from ``first`` to before ``last``."""
+        return self._cross[:, first:last]
+
+    def cross_norms(self) -> tuple[Array, Array]:
+        """Squared norms of the rows and of the columns of C."""
+        return arrays.row_norms_squared(self._cross), arrays.column_norms_squared(self._cross)
+
+
+def blockwise_cross_norms(form: Any) -> tuple[Array, Array]:
+    """Squared norms of the rows and columns of C, a block of columns at a time."""
+    xp = arrays.namespace(form.prototype)
+    by_row = arrays.zeros((form.shape[0],), like=form.prototype)
+    by_column = []
+    # at most an eighth of the memory of X, but products with fewer than 16 columns are slower
+    for columns in slices(form.shape[1], max(16, min(256, int(form.samples) // 8))):
+        part = form.cross_columns(columns.start, columns.stop)
+        by_row += arrays.row_norms_squared(part)
+        by_column.append(arrays.column_norms_squared(part))
+        del part  # before the next is computed
+    return by_row, xp.concat(by_column)
+
+
+def plus_ridge(gram: Array, ridge: float) -> Array:
+    """Add the ridge to the diagonal of a matrix that may be overwritten."""
+    return arrays.add_to_diagonal(gram, ridge) if ridge else gram
+
+
+def plus_rows(gradient: Array, rows: Array, U: Array, ridge: float) -> Array:
+    """Add the gradient of ridge/2·‖U‖² to a gradient, in place."""
+    if ridge:
+        gradient += ridge * arrays.scatter_rows(U, rows, gradient.shape[0])
+    return gradient
 
 
 class GramForm(HeldCross):
@@ -16,20 +97,18 @@ class GramForm(HeldCross):
     Shapes: ``gram`` (n_features, n_features), ``cross`` (n_features, n_targets).
     """
 
-    def __init__(
-        self, gram: Array, cross: Array, constant: float, samples: float, ridge: float
-    ) -> None:
-        super().__init__(cross, constant, samples, ridge)
+    def __init__(self, gram: Array, cross: Array, constant: float, samples: float) -> None:
+        super().__init__(cross, constant, samples)
         self._gram = gram
 
     def diagonal(self) -> Array:
         """Diagonal of H."""
         diagonal = arrays.namespace(self._gram).linalg.diagonal(self._gram)
-        return diagonal + self._ridge if self._ridge else diagonal
+        return diagonal + self.ridge if self.ridge else diagonal
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``."""
-        return plus_ridge(arrays.submatrix(self._gram, rows, rows), self._ridge)
+        return plus_ridge(arrays.submatrix(self._gram, rows, rows), self.ridge)
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``."""
@@ -39,7 +118,7 @@ class GramForm(HeldCross):
         """H[:, rows] @ U − C @ V; H is symmetric, and its rows are contiguous."""
         gradient = arrays.take_rows(self._gram, rows).T @ U
         gradient -= self._cross @ V
-        return plus_rows(gradient, rows, U, self._ridge)
+        return plus_rows(gradient, rows, U, self.ridge)
 
 
 class IdentityForm(HeldCross):
@@ -53,11 +132,11 @@ class IdentityForm(HeldCross):
 
     def diagonal(self) -> Array:
         """Diagonal of H, all entries 1 + ridge."""
-        return arrays.zeros((self.shape[0],), like=self.prototype) + (1 + self._ridge)
+        return arrays.zeros((self.shape[0],), like=self.prototype) + (1 + self.ridge)
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, a multiple of the identity."""
-        return (1 + self._ridge) * arrays.identity(rows.shape[0], like=self.prototype)
+        return (1 + self.ridge) * arrays.identity(rows.shape[0], like=self.prototype)
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between different rows, which is zero."""
@@ -65,7 +144,7 @@ class IdentityForm(HeldCross):
 
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:
         """H[:, rows] @ U − C @ V."""
-        return arrays.scatter_rows((1 + self._ridge) * U, rows, self.shape[0]) - self._cross @ V
+        return arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0]) - self._cross @ V
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +196,7 @@ def without_rows(
     cross -= X_out.transposed_product(responses)
     cross += sum_x[:, None] * center_y
     cross *= (inverse_scale / samples)[:, None]
-    form = GramForm(gram, cross, max(left, 0.0) / samples, samples, 0.0)
+    form = GramForm(gram, cross, max(left, 0.0) / samples, samples)
     return TrainingRows(form, center_x, center_y, inverse_scale)
 
 

@@ -1,33 +1,35 @@
-"""The second moments of a regression in memory, and all decisions about which are kept."""
+"""The second moments of a regression: all of them in memory, or those of the columns in use."""
 
 from __future__ import annotations
 
 import copy
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal
 
-from thinrank import arrays
+import numpy as np
+
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core import resources
-from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design, QuadraticForm
-from thinrank.designs import Transformed
-from thinrank.forms.gram import GramForm
-from thinrank.forms.products import ProductForm, SharedProducts
+from thinrank.designs.dense import slices
+from thinrank.designs.transformed import Transformed
+from thinrank.forms.gram import (
+    AdjustableRidge,
+    GramForm,
+    blockwise_cross_norms,
+    plus_ridge,
+    plus_rows,
+)
 
 FormName = Literal["auto", "direct", "gram"]
 
-# XᵀX is computed for a single fit if it takes at most this number of multiplications: a
-# few milliseconds with one thread.
+# XᵀX is computed for a single fit if it takes at most this number of multiplications, a few
+# milliseconds with one thread, and for a search for sizes if it takes at most CHEAP_FOR_SEARCH,
+# some hundredths of a second.
 _CHEAP_GRAM = 50_000_000
-# XᵀX is computed for a search for sizes if it takes at most this number of multiplications:
-# some hundredths of a second with one thread, which is short compared with a search.
-_CHEAP_FOR_SEARCH = 1_000_000_000
-# XᵀX is kept if it has at most _GRAM_PER_SAMPLE times as many rows as X, or at most _SMALL_GRAM
-# rows. Products with a larger XᵀX take longer than products with X.
-_GRAM_PER_SAMPLE = 4
-_SMALL_GRAM = 256
-# In a search XᵀX may take the memory budget divided by this number, since every split has its own.
-_PARTS_FOR_SEARCH = 8
+CHEAP_FOR_SEARCH = 1_000_000_000
 
 
 class Moments:
@@ -47,19 +49,26 @@ class Moments:
             raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
         self.X, self.Y, self.samples = X, Y, samples
         self.target_norms = Y.column_norms()  # (n_targets,)
-        self.constant = self._mean_square()  # ‖Y‖²/n
-        self.evaluates_by_gram = form == "gram" or (is_auto(form) and self._gram_is_cheaper())
-        self._gram: Array | None = None
-        self._cross: Array | None = None
         # shared with the moments of scaled responses, which are these ones times the units
         self._shared = SharedProducts(X, Y, samples)
         self._units: Array | None = None
+        self._cross: Array | None = None
         self._form: QuadraticForm | None = None
+        # with XᵀX an evaluation takes fewer operations, p(p + 2k) < n(2p + 2k), and no more memory
+        p, k = self.shape
+        self.evaluates_by_gram = form == "gram" or (
+            form == "auto" and max(p, k) <= X.shape[0] and self._fits(p * max(p, k))
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of Θ."""
         return self.X.shape[1], self.Y.shape[1]
+
+    @property
+    def constant(self) -> float:
+        """‖Y‖²/n."""
+        return arrays.norm(arrays.to_numpy(self.target_norms)) ** 2 / self.samples
 
     @property
     def gram_is_held(self) -> bool:
@@ -68,9 +77,7 @@ class Moments:
 
     def gram(self) -> Array:
         """XᵀX/n, computed once and kept."""
-        if self._gram is None:
-            self._gram = self.X.gram() / self.samples
-        return self._gram
+        return self._shared.whole_gram
 
     def cross(self) -> Array:
         """XᵀY/n, computed once and kept."""
@@ -81,39 +88,37 @@ class Moments:
                 "XᵀY",
                 'use form="direct" and a start that does not need it ("spectral")',
             )
-            everything = arrays.indices(range(self.shape[1]), self.X.prototype)
-            self._cross = self.X.transposed_product(self.Y.columns(everything))
-            self._cross /= self.samples
+            self._cross = _times(self._shared.whole_cross, self._units)
         return self._cross
 
     def form(self) -> QuadraticForm:
         """The quadratic form without ridge, computed once."""
         if self._form is None:
-            p, k = self.shape
-            fits = resources.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
-            if self.evaluates_by_gram or (self._gram_is_quick() and fits):
+            (n, p), k = self.X.shape, self.shape[1]
+            quick = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10 and self._gram_is_small()
+            if self.evaluates_by_gram or (quick and self._fits(p * max(p, k))):
                 self._hold()
             else:
-                known = self._cross, self._shared, self._units
-                self._form = ProductForm(self.X, self.Y, self.samples, self.constant, 0.0, *known)
+                self._form = ProductForm(self._shared, self.constant, self._units)
         assert self._form is not None
         return self._form
 
     def holds(self, rows: Array) -> bool:
         """Whether a form has copied the columns ``rows`` of X."""
-        return self._shared.active.holds(rows)
+        return self._shared.holds(rows)
 
     def scores(self, rows: Array, U: Array) -> Array:
         """X_S U for the rows S, without copying columns of X that a form has in use."""
-        active = self._shared.active
-        return active.combine(rows, U) if active.holds(rows) else self.X.columns(rows) @ U
+        if self._shared.holds(rows):
+            return self._shared.combine(rows, U)
+        return self.X.columns(rows) @ U
 
     def hold_for_search(self) -> None:
         """Compute all of XᵀX if that saves time in a search with many fits."""
         (n, p), k = self.X.shape, self.shape[1]
-        fits = resources.fits(_PARTS_FOR_SEARCH * p * p, arrays.itemsize(self.X.prototype))
-        pays = n * p * p <= _CHEAP_FOR_SEARCH or p <= _PARTS_FOR_SEARCH * k
-        if self._form is None and fits and self._gram_is_small() and pays:
+        pays = n * p * p <= CHEAP_FOR_SEARCH or p <= 8 * k
+        # an eighth of the budget, since every split has its own
+        if self._form is None and pays and self._fits(8 * p * p) and self._gram_is_small():
             self._hold()
 
     def with_target_scale(self, scale: Array) -> Moments:
@@ -125,7 +130,6 @@ class Moments:
         other.Y = Transformed(self.Y, column_scale=inverse)
         norms = arrays.to_numpy(self.target_norms) * numbers
         other.target_norms = arrays.from_numpy(norms, self.Y.prototype)
-        other.constant = other._mean_square()
         other._cross = None if self._cross is None else self._cross * inverse
         other._units = inverse if self._units is None else self._units * inverse
         other._form = None
@@ -134,28 +138,260 @@ class Moments:
         return other
 
     def _hold(self) -> None:
-        self._form = GramForm(self.gram(), self.cross(), self.constant, self.samples, 0.0)
+        self._form = GramForm(self.gram(), self.cross(), self.constant, self.samples)
 
-    def _mean_square(self) -> float:
-        """‖Y‖²/n."""
-        return arrays.norm(arrays.to_numpy(self.target_norms)) ** 2 / self.samples
-
-    def _gram_is_cheaper(self) -> bool:
-        """Whether an evaluation with XᵀX takes no more memory than X.
-
-        It then takes fewer operations, p(p + 2k) < n(2p + 2k), since p is at most n.
-        """
-        (n, p), k = self.X.shape, self.shape[1]
-        fits = resources.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
-        return max(p, k) <= n and fits
-
-    def _gram_is_quick(self) -> bool:
-        """Whether XᵀX takes little time, or not much more than XᵀY."""
-        (n, p), k = self.X.shape, self.shape[1]
-        quick = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10 and self._gram_is_small()
-        return quick or (p <= 2 * k and p <= n and k <= n)
+    def _fits(self, entries: int) -> bool:
+        return resources.fits(entries, arrays.itemsize(self.X.prototype))
 
     def _gram_is_small(self) -> bool:
-        """Whether XᵀX is not much larger than X."""
+        """Whether products with XᵀX take about as long as products with X, or hardly any time."""
         n, p = self.X.shape
-        return p <= max(_GRAM_PER_SAMPLE * n, _SMALL_GRAM)
+        return p <= max(4 * n, 256)
+
+
+class SharedProducts:
+    """Products with X that forms with other units of the responses, or other ridges, share.
+
+    The columns of X that are in use are copied once and kept, with their inner products with one
+    another and with Y. When they become more than twice as many as are needed, those that are not
+    in use are left out.
+    """
+
+    def __init__(self, X: Design, Y: Design, samples: float) -> None:
+        self.X, self.Y, self.samples = X, Y, samples
+        like, k = X.prototype, Y.shape[1]
+        # XᵀY is kept if it takes at most an eighth of the memory of X
+        fits = resources.fits(X.shape[1] * k, arrays.itemsize(like))
+        self.keeps_cross = 8 * k <= samples and fits
+        self._place = np.full(X.shape[1], -1)  # of each column of X among those held, −1 for none
+        self._held = np.zeros(0, dtype=np.int64)
+        self._columns = arrays.zeros((X.shape[0], 0), like)
+        self._gram = arrays.zeros((0, 0), like)
+        self._cross = arrays.zeros((0, k), like)
+
+    @cached_property
+    def mean_squares(self) -> Array:
+        """Mean squares of the columns of X."""
+        return self.X.column_norms() ** 2 / self.samples
+
+    @cached_property
+    def whole_gram(self) -> Array:
+        """XᵀX/n."""
+        return self.X.gram() / self.samples
+
+    @cached_property
+    def whole_cross(self) -> Array:
+        """XᵀY/n."""
+        return self.X.transposed_product(self.responses() / self.samples)
+
+    def responses(self) -> Array:
+        """Y, dense."""
+        return self.Y.columns(arrays.indices(range(self.Y.shape[1]), self.X.prototype))
+
+    def gram(self, index: Array) -> Array:
+        """Inner products of the columns ``index``, as a new array."""
+        places = self._places(index)
+        return arrays.submatrix(self._gram, places, places)
+
+    def cross(self, index: Array) -> Array:
+        """Rows of XᵀY/n."""
+        if self.keeps_cross:
+            return arrays.take_rows(self.whole_cross, index)
+        places = self._places(index)
+        return arrays.take_rows(self._cross, places) / self.samples
+
+    def products(self, index: Array, block: Array) -> Array:
+        """X[:, index]ᵀ @ block."""
+        places = self._places(index)
+        return arrays.take_rows(arrays.transposed_product(self._columns, block), places)
+
+    def combine(self, index: Array, block: Array) -> Array:
+        """X[:, index] @ block."""
+        places = self._places(index)
+        return self._columns @ arrays.scatter_rows(block, places, self._columns.shape[1])
+
+    def holds(self, index: Array) -> bool:
+        """Whether all of the columns ``index`` have been copied."""
+        return bool((self._place[arrays.to_numpy(index)] >= 0).all())
+
+    def _places(self, index: Array) -> Array:
+        """The places of columns, after copying those that are missing."""
+        wanted = arrays.to_numpy(index)
+        missing = wanted[self._place[wanted] < 0]
+        if len(missing):
+            if len(self._held) + len(missing) > 2 * len(wanted) + 64:
+                self._leave_out(wanted)
+            self._add(missing)
+        return arrays.indices(self._place[wanted], self.X.prototype)
+
+    def _leave_out(self, wanted: np.ndarray) -> None:
+        kept = np.flatnonzero(np.isin(self._held, wanted))
+        places = arrays.indices(kept, self.X.prototype)
+        columns = arrays.take_columns(self._columns, places)
+        cross = self._cross if self.keeps_cross else arrays.take_rows(self._cross, places)
+        gram = arrays.submatrix(self._gram, places, places)
+        self._set(self._held[kept], columns, gram, cross)
+
+    def _add(self, missing: np.ndarray) -> None:
+        xp, like = arrays.namespace(self._gram), self.X.prototype
+        new, count = self.X.columns(arrays.indices(missing, like)), len(self._held)
+        columns = xp.concat([self._columns, new], axis=1) if count else new
+        products = arrays.transposed_product(columns, new)
+        gram = xp.concat([self._gram, products[:count, :].T], axis=0) if count else products
+        gram = xp.concat([gram, products], axis=1) if count else gram
+        cross = self._cross
+        if not self.keeps_cross:
+            cross = xp.concat([cross, self.Y.transposed_product(new).T], axis=0)
+        self._set(np.concatenate([self._held, missing]), columns, gram, cross)
+
+    def _set(self, held: np.ndarray, columns: Array, gram: Array, cross: Array) -> None:
+        place = np.full(len(self._place), -1)
+        place[held] = np.arange(len(held))
+        self._columns, self._gram, self._cross = columns, gram, cross
+        self._held, self._place = held, place
+
+    def blocks(self, rows: Array) -> Iterator[Array]:
+        """The columns ``rows`` of X, some at a time."""
+        for some in slices(rows.shape[0], 4096):
+            yield self.X.columns(rows[some])
+
+    def spectrum(self, rows: Array) -> tuple[Array, Array]:
+        """Eigenvalues D²/n and E of X_S = E D Fᵀ."""
+        if rows.shape[0] == self.X.shape[1]:
+            return self._whole_spectrum
+        return self._decomposed(rows)
+
+    @cached_property
+    def _whole_spectrum(self) -> tuple[Array, Array]:
+        return self._decomposed(arrays.indices(range(self.X.shape[1]), self.X.prototype))
+
+    def _decomposed(self, rows: Array) -> tuple[Array, Array]:
+        products = sum(block @ block.T for block in self.blocks(rows))
+        values, vectors = arrays.namespace(rows).linalg.eigh(products / self.samples)
+        floor = 10 * self.X.shape[0] * arrays.eps(values) * float(values[-1])
+        kept = arrays.true_positions(values > floor)
+        return arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
+
+
+class ProductForm(AdjustableRidge):
+    """A form that multiplies by X and Y, and keeps inner products of the columns in use.
+
+    XᵀY is computed once, for the norms of its rows and columns, and kept only if it is small
+    compared with X. Otherwise its rows for the columns in use are computed, and the gradient is one
+    product with Xᵀ, Xᵀ(X_S U − YV)/n.
+
+    Shapes: ``units`` (n_targets,), what responses are multiplied by; None for ones.
+    """
+
+    def __init__(self, shared: SharedProducts, constant: float, units: Array | None) -> None:
+        shape = shared.X.shape[1], shared.Y.shape[1]
+        super().__init__(shape, shared.X.prototype, constant, shared.samples)
+        self._shared, self._units = shared, units
+        # once they are known, shared by copies with other ridges
+        self._cross_norms: list[tuple[Array, Array]] = []
+
+    def diagonal(self) -> Array:
+        """Mean squares of the columns of X, plus the ridge."""
+        mean_squares = self._shared.mean_squares
+        return mean_squares + self.ridge if self.ridge else mean_squares
+
+    def cross_rows(self, rows: Array) -> Array:
+        """Rows of XᵀY/n."""
+        if self._many(rows):
+            parts = [self._shared.Y.transposed_product(block).T for block in self.blocks(rows)]
+            cross = arrays.namespace(rows).concat(parts) / self.samples
+        else:
+            cross = self._shared.cross(rows)
+        return _times(cross, self._units)
+
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed; see :class:`AdjustableRidge`.
+
+        With more rows than samples R comes from the inner products of the samples: with
+        X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out directions orthogonal to all
+        samples.
+        """
+        if not self.has_dual(rows):
+            return super().inverse_root(rows)
+        values, vectors = self._shared.spectrum(rows)
+        xp = arrays.namespace(values)
+        scale = xp.sqrt(values * self.samples * (values + self.ridge))
+        left = (vectors / scale).T
+        return xp.concat([left @ block for block in self.blocks(rows)], axis=1), False
+
+    def has_dual(self, rows: Array) -> bool:
+        """Whether :func:`dual_fits` applies: a ridge, and more rows than samples."""
+        return bool(self.ridge) and self._many(rows)
+
+    def blocks(self, rows: Array) -> Iterator[Array]:
+        """The columns ``rows`` of X, some at a time."""
+        return self._shared.blocks(rows)
+
+    def responses(self) -> Array:
+        """Y, dense."""
+        return _times(self._shared.responses(), self._units)
+
+    def _many(self, rows: Array) -> bool:
+        """Whether there are more rows than samples; the columns of X are not kept then."""
+        return rows.shape[0] > self._shared.X.shape[0]
+
+    def cross_columns(self, first: int, last: int) -> Array:
+        """Columns of XᵀY/n from ``first`` to before ``last``."""
+        shared, units = self._shared, None if self._units is None else self._units[first:last]
+        if shared.keeps_cross:
+            return _times(shared.whole_cross[:, first:last], units)
+        targets = arrays.indices(range(first, last), self.prototype)
+        return _times(shared.X.transposed_product(shared.Y.columns(targets) / self.samples), units)
+
+    def cross_norms(self) -> tuple[Array, Array]:
+        """Squared norms of the rows and columns of XᵀY/n, a block of columns at a time."""
+        if not self._cross_norms:
+            self._cross_norms.append(blockwise_cross_norms(self))
+        return self._cross_norms[0]
+
+    def gram(self, rows: Array) -> Array:
+        """H over ``rows``, from the columns in use."""
+        return plus_ridge(self._shared.gram(rows) / self.samples, self.ridge)
+
+    def gram_between(self, rows: Array, others: Array) -> Array:
+        """H between ``rows`` and ``others``; the columns of the others are not kept."""
+        return self._shared.products(rows, self._shared.X.columns(others)) / self.samples
+
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """Xᵀ(X_S U − YV)/n, plus the ridge."""
+        shared = self._shared
+        scaled = V if self._units is None else V * self._units[:, None]
+        residual = (shared.combine(rows, U) - shared.Y @ scaled) / self.samples
+        return plus_rows(shared.X.transposed_product(residual), rows, U, self.ridge)
+
+
+def _times(cross: Array, units: Any) -> Array:
+    return cross if units is None else cross * units
+
+
+def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:
+    """H_SS⁻¹C_S and the diagonal of H_SS⁻¹, for more rows S than samples, of shape (m, s).
+
+    With K = X_S X_Sᵀ + n·ridge·I the former is X_Sᵀ K⁻¹ Y, and ridge times entry j of the latter is
+    1 − xⱼᵀ K⁻¹ xⱼ: matrices with a row per sample suffice.
+    """
+    xp = arrays.namespace(rows)
+
+    def blocks() -> Iterator[Array]:
+        own = [form.blocks(rows[i, :]) for i, form in enumerate(forms)]
+        return map(linalg.stacked, zip(*own, strict=True))
+
+    products = sum(block @ xp.matrix_transpose(block) for block in blocks())
+    products = xp.astype(products, xp.float64, copy=False)
+    ridges = arrays.from_numpy(np.asarray([form.samples * form.ridge for form in forms]), products)
+    identity = arrays.identity(products.shape[1], like=products)
+    inverse = xp.linalg.inv(products + ridges[:, None, None] * identity)
+    inverse = xp.astype(inverse, forms[0].prototype.dtype, copy=False)
+    dual = inverse @ linalg.stacked([form.responses() for form in forms])
+    coefficients, explained = [], []
+    for block in blocks():
+        coefficients.append(xp.matrix_transpose(block) @ dual)
+        explained.append(xp.sum((inverse @ block) * block, axis=1))
+    left = xp.clip(1 - xp.concat(explained, axis=1), min=arrays.eps(dual))
+    own = arrays.from_numpy(np.asarray([form.ridge for form in forms]), left)
+    return xp.concat(coefficients, axis=1), left / own[:, None]

@@ -9,7 +9,7 @@ from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
-from thinrank.designs.subsets import ColumnSubset
+from thinrank.designs.dense import ColumnSubset
 from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit

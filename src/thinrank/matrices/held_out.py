@@ -10,7 +10,7 @@ from scipy.stats import binom
 from thinrank import arrays
 from thinrank.core.contracts import Design
 from thinrank.designs import Deflated, Dense, Sparse, take_rows
-from thinrank.designs.subsets import ColumnSubset
+from thinrank.designs.dense import ColumnSubset
 from thinrank.matrices.cell_squares import cell_squares, mostly_zero, weighted_squares
 from thinrank.matrices.layer import Side, find_layer
 from thinrank.matrices.outliers import limit, null_scale

@@ -60,7 +60,6 @@ _MODULES = {
     "rl.RadialBasis": "thinrank.rl.features",
     "rl.Tabular": "thinrank.rl.features",
     "rl.action_values.LinearValues": "thinrank.rl.action_values",
-    "rl.blackjack.HandFeatures": "thinrank.rl.blackjack.features",
 }
 
 # Constructor arguments of classes that do not declare them, or not under the attribute's name.

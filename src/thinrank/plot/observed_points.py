@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.estimators.explained import observed_r2
+from thinrank.estimators.description import observed_r2
 from thinrank.plot.canvas import axes_of, open_frame, write_instead
 from thinrank.plot.colours import ACCENT, CATEGORIES, GREY, MARKERS
 from thinrank.plot.labels import as_written, shorten

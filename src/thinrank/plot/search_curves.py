@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.result import Record
-from thinrank.estimators.sizes import score_name
+from thinrank.estimators.findings import score_name
 from thinrank.plot.canvas import (
     axes_of,
     check_count,

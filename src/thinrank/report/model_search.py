@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from thinrank.core.result import Record
-from thinrank.estimators.sizes import score_name
+from thinrank.estimators.findings import score_name
 from thinrank.report.model_tables import MOST_ROWS, as_cell
 from thinrank.report.page import Cell, Table
 from thinrank.selection.choice import last_search, standard_error

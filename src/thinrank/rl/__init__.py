@@ -1,7 +1,6 @@
 """Reinforcement learning: fitted Q-iteration for several related Markov decision processes."""
 
-from thinrank.rl import blackjack, gym, minari
-from thinrank.rl.bound import q_error_bound
+from thinrank.rl import gym, minari
 from thinrank.rl.common_part_regression import CommonPart
 from thinrank.rl.estimates import PolicyValue, evaluate
 from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
@@ -31,7 +30,6 @@ __all__ = [
     "Tabular",
     "TabularMDP",
     "Transitions",
-    "blackjack",
     "evaluate",
     "fitted_q_evaluation",
     "gym",
@@ -39,6 +37,5 @@ __all__ = [
     "make_linear_family",
     "make_optimal_value_family",
     "minari",
-    "q_error_bound",
     "value_error",
 ]

@@ -158,6 +158,15 @@ class Fourier(_Selective):
     high: np.ndarray
     order: int
 
+    def __post_init__(self) -> None:
+        low, high = (np.asarray(bound, dtype=np.float64) for bound in (self.low, self.high))
+        if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+            raise ValueError(
+                "low and high must be finite, and low below high in every coordinate, got "
+                f"low={low.tolist()} and high={high.tolist()}; where a space has no bounds, take "
+                "them from logged states, such as np.quantile(log.states, [0.01, 0.99], axis=0)"
+            )
+
     def __call__(self, states: Any) -> np.ndarray:
         """All features."""
         count = (self.order + 1) ** len(np.atleast_1d(self.low))

@@ -200,6 +200,7 @@ class MultiTaskFQI(BaseEstimator):
             raise ValueError("tasks must contain at least one task, but it is empty")
         if all(is_environment(task) for task in tasks):
             return self._fit_environments(tasks, states, n_episodes)
+        fqi_inputs.check_generative(tasks)
         if states is None:
             raise ValueError(
                 "states must be given: the design states, at which the tasks are sampled"
@@ -223,8 +224,9 @@ class MultiTaskFQI(BaseEstimator):
 
         Parameters
         ----------
-        transitions : Transitions, minari.MinariDataset, or list of them
-            The logged data of all tasks, or one log per task.
+        transitions : Transitions, minari.MinariDataset, str, or list of them
+            The logged data of all tasks, or one log per task. A name is that of a dataset of
+            Minari.
 
         Returns
         -------

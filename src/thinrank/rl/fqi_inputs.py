@@ -73,22 +73,37 @@ def design_states(states: Any, n_actions: int) -> list[np.ndarray]:
 
 
 def as_transitions(logs: Any) -> Transitions:
-    """A log of several tasks, from one log, one per task, or datasets of Minari."""
+    """A log of several tasks, from one log, one per task, or datasets of Minari or their names."""
     if isinstance(logs, Transitions):
         return logs
-    if hasattr(logs, "iterate_episodes"):
+    if _is_minari(logs):
         return from_minari(logs)
     if not isinstance(logs, (list, tuple)) or not logs:
         raise TypeError(
-            "transitions must be tr.rl.Transitions, a dataset of Minari, or a list with one of "
-            f"them per task; got {'an empty list' if logs == [] else type(logs).__name__}"
+            "transitions must be tr.rl.Transitions, a dataset of Minari or its name, or a list "
+            "with one of them per task; got "
+            f"{'an empty list' if logs == [] else type(logs).__name__}"
         )
-    parts = []
     for task, log in enumerate(logs):
-        if not isinstance(log, Transitions) and not hasattr(log, "iterate_episodes"):
+        if not isinstance(log, Transitions) and not _is_minari(log):
             raise TypeError(
-                f"transitions must contain logs of type tr.rl.Transitions or datasets of Minari; "
-                f"that of task {task} is {type(log).__name__}"
+                "transitions must contain logs of type tr.rl.Transitions or datasets of Minari or "
+                f"their names; that of task {task} is {type(log).__name__}"
             )
-        parts.append(log if isinstance(log, Transitions) else from_minari(log))
-    return Transitions.of_tasks(parts)
+    return Transitions.of_tasks(
+        [log if isinstance(log, Transitions) else from_minari(log) for log in logs]
+    )
+
+
+def check_generative(tasks: list[Any]) -> None:
+    """Raise an error for tasks that cannot be sampled; logs belong to ``fit_batch``."""
+    for number, task in enumerate(tasks):
+        if isinstance(task, Transitions) or _is_minari(task):
+            raise TypeError(
+                f"tasks must have a method sample(states, action, rng), task {number} is a log "
+                f"of transitions ({type(task).__name__}): use fit_batch(transitions)"
+            )
+
+
+def _is_minari(log: Any) -> bool:
+    return isinstance(log, str) or hasattr(log, "iterate_episodes")

@@ -14,16 +14,16 @@ from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
-from thinrank.estimators.sizes import automatic_ridges
+from thinrank.estimators.fit import automatic_ridges
 from thinrank.losses import PerTask
-from thinrank.minimize import minimize, seed_from
+from thinrank.minimize import as_solver, as_start, minimize, seed_from
 from thinrank.rl.own_rows_loss import EpisodeLoss, refined
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import TaskSplit
-from thinrank.solvers import Pursuit, as_solver
-from thinrank.starts import Given, as_start
+from thinrank.solvers import Pursuit
+from thinrank.starts import Given
 
 # Folds of a search for sizes if the regressor's ``cv`` is not a number.
 _FOLDS = 5

@@ -24,13 +24,14 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
+from thinrank.minimize import as_solver
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.common_part_regression import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
 from thinrank.rl.own_rows import OwnRows, cannot_take_own_rows
 from thinrank.rl.own_rows_loss import EpisodeLoss
 from thinrank.rl.rows import Rows
-from thinrank.solvers import Pursuit, as_solver
+from thinrank.solvers import Pursuit
 
 # Number of rows at which the predictions of a regressor are compared with its coefficients, to find
 # out whether it is linear. A few suffice: other link functions differ at every row.

@@ -172,7 +172,7 @@ def _runs(
 ) -> np.ndarray:
     """Numbers of the episodes, from transitions that follow each other."""
     differs = states[1:] != next_states[:-1]
-    breaks = differs.reshape(len(differs), -1).any(axis=1)
+    breaks = differs.any(axis=tuple(range(1, differs.ndim)))
     breaks |= terminated[:-1] | (tasks[1:] != tasks[:-1])
     return np.concatenate([[0], np.cumsum(breaks)])
 

@@ -20,10 +20,10 @@ from thinrank.core.contracts import Design, QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
-from thinrank.designs.subsets import view_rows
+from thinrank.designs.dense import view_rows
 from thinrank.designs.transformed import unprojected
 from thinrank.forms.gram import TrainingRows, without_rows
-from thinrank.forms.products import ProductForm
+from thinrank.forms.moments import ProductForm
 from thinrank.losses import LeastSquares
 from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear

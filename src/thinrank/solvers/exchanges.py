@@ -8,6 +8,7 @@ the objectives of hundreds of them are computed exactly by one batch of eigenpro
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -15,21 +16,19 @@ import numpy as np
 from scipy.stats import chi2
 
 from thinrank import arrays
-from thinrank.arrays import Array, top_rows
+from thinrank.arrays import Array, top_positions
 from thinrank.core.contracts import QuadraticForm
 from thinrank.solvers.row_fit import Fit
 
 # An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
 # row space held fixed the gain underestimates the effect.
-_MAX_COST_RATIO = 4.0
-# Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
-_EXACT_GAINS = 128
-# Largest number of supports in one batch: enough for all sets of 3 out of 12 rows.
-_MAX_SUPPORTS = 256
-# Largest number of multiplications in one batch, up to constants: a few milliseconds.
-_MAX_WORK = 500_000
-# Largest number of alternations between columns and directions.
-_MAX_ALTERNATIONS = 8
+MAX_COST_RATIO = 4.0
+# More rows than this are many: gains are exact for as many, with lower bounds for the others, and
+# of the single exchanges at the end the first that helps is made, since fits take long.
+MANY_ROWS = 128
+# Largest number of supports in one batch, enough for all sets of 3 out of 12 rows, and of
+# multiplications, up to constants: a few milliseconds.
+_MAX_SUPPORTS, _MAX_WORK = 256, 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ def exchange_scores(form: QuadraticForm, fit: Fit, free: int) -> ExchangeScores:
     slopes, curvature, costs = arrays.row_norms_squared(gradient), form.diagonal(), fit.costs
     candidates = outside(fit.rows, form.shape[0])
     gains = arrays.take_rows(arrays.divide_or_zero(slopes, curvature), candidates)
-    count = min(candidates.shape[0], _EXACT_GAINS)
+    count = min(candidates.shape[0], MANY_ROWS)
     if candidates.shape[0] > count:
         if promising(costs, gains, free, 0.0) > count:
             # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
@@ -123,9 +122,7 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     xp = arrays.namespace(costs)
     free = min(free, gains.shape[0])
     costs = xp.sort(costs, stable=False)
-    if type(gains) is np.ndarray and free == 0 and len(costs):  # to sort all takes longer
-        gains = gains[gains > costs[0] + 2 * margin]
-    gains = _largest_values(gains, free + costs.shape[0])
+    gains = arrays.take_rows(gains, descending(gains, free + costs.shape[0]))
     if free:
         entering = int(xp.count_nonzero(gains[:free] > 0))
         if entering < free:
@@ -145,31 +142,13 @@ def ascending(values: Array) -> Array:
     return arrays.namespace(values).argsort(arrays.half_the_digits(values))
 
 
-def descending(values: Array, count: int | None = None) -> Array:
-    """Positions in descending order of values, all or the first ``count`` of them.
+def descending(values: Array, count: int) -> Array:
+    """Positions of the first ``count`` of non-negative values in descending order, without zeros.
 
     Values are compared to half of their digits; of equal ones the first position comes first.
     """
-    count = values.shape[0] if count is None else min(count, values.shape[0])
-    if not _pays_to_part(values, count):
-        return ascending(-values if count else values[:0])[:count]
-    keys = arrays.half_the_digits(-values)
-    last = np.partition(keys, count - 1)[count - 1]
-    places = np.flatnonzero(~(keys > last))
-    return places[np.argsort(keys[places], kind="stable")][:count]
-
-
-def _largest_values(values: Array, count: int) -> Array:
-    """The ``count`` largest values, in descending order; all if there are fewer."""
-    if _pays_to_part(values, count):
-        values = np.partition(values, values.shape[0] - count)[values.shape[0] - count :]
-    # a stable sort of numbers alone has the same result, in ten times the time
-    return -arrays.namespace(values).sort(-values, stable=False)
-
-
-def _pays_to_part(values: Array, count: int) -> bool:
-    """Whether a few of many values are wanted: to sort all of them would take far longer."""
-    return isinstance(values, np.ndarray) and 0 < 8 * count < values.shape[0]
+    best = top_positions(values, count)
+    return arrays.take_rows(best, ascending(-arrays.take_rows(values, best)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,16 +172,16 @@ def next_rows(
     """
     size = fit.rows.shape[0]
     most = min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + form.shape[1])))
-    if _sets(form.shape[0], size, most) <= most:
+    if most and math.comb(form.shape[0], size) <= most:
         everything = arrays.indices(range(form.shape[0]), form.prototype)
         supports = np.array(list(combinations(range(form.shape[0]), size)))
         return _best(form, fit, everything, supports, rank, columns, margin)
     if scores.exact.shape[0] == 0:
         return None
     changes = scores.of_pairs(fit)
-    if most == 0 and not _largest_change(changes) > 2 * margin:
-        return None
     nets = arrays.to_numpy(arrays.half_the_digits(changes))
+    if most == 0 and not nets.max() > 2 * margin:
+        return None
     candidates = arrays.take_rows(scores.candidates, scores.exact)
     if most == 0:
         i, j = np.unravel_index(np.argmax(nets), nets.shape)
@@ -210,7 +189,7 @@ def next_rows(
     pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
     if len(pairs) > most:
         costs = arrays.to_numpy(scores.costs)[:, None]
-        allowed = np.ravel(_MAX_COST_RATIO * (nets + costs) >= costs)
+        allowed = np.ravel(MAX_COST_RATIO * (nets + costs) >= costs)
         order = np.argsort(np.where(allowed, -np.ravel(nets), np.inf), kind="stable")
         pairs = pairs[order[: min(most, int(allowed.sum()))]]
     if len(pairs) == 0:
@@ -219,23 +198,6 @@ def next_rows(
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
     rows = arrays.namespace(fit.rows).concat([fit.rows, candidates])
     return _best(form, fit, rows, supports, rank, columns, margin)
-
-
-def _largest_change(changes: Array) -> float:
-    """The largest of numbers that are compared to half of their digits."""
-    xp = arrays.namespace(changes)
-    largest = arrays.to_numpy(xp.reshape(xp.max(changes), (1,)))
-    return float(arrays.half_the_digits(largest)[0])
-
-
-def _sets(total: int, size: int, most: int) -> int:
-    """Number of sets of ``size`` out of ``total``, or some number above ``most``."""
-    count = 1
-    for i in range(min(size, total - size)):
-        count = count * (total - i) // (i + 1)
-        if count > most:  # the whole number may have thousands of digits
-            break
-    return count
 
 
 def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
@@ -260,7 +222,7 @@ def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
     started = arrays.from_numpy(masks, fit.whitened)
     values, weights = explained_squares(fit.whitened[None, ...], rank, columns, started)
     best = int(arrays.namespace(values).argmax(arrays.half_the_digits(values)))
-    return Neighbour(fit.rows, _top_columns(weights[best, :], columns), 0)
+    return Neighbour(fit.rows, top_positions(weights[best, :], columns), 0)
 
 
 def _best(
@@ -294,7 +256,7 @@ def _best(
     best = int(np.argmax(values - 2 * margin * exchanged))
     return Neighbour(
         xp.sort(arrays.take_rows(rows, index[best, :]), stable=False),
-        _top_columns(weights[best, :], columns),
+        top_positions(weights[best, :], columns),
         int(exchanged[best]),
     )
 
@@ -330,7 +292,7 @@ def explained_squares(
         weights = xp.sum(whitened**2, axis=1)
         return xp.sum(_descending(weights)[:, :columns], axis=1), weights
     last: Array | None = None
-    for _ in range(_MAX_ALTERNATIONS):
+    for _ in range(8):
         part = whitened if mask is None else whitened * mask[:, None, :]
         _, vectors = xp.linalg.eigh(part @ xp.matrix_transpose(part))
         right = xp.matrix_transpose(whitened) @ vectors[:, :, size - rank :]
@@ -348,7 +310,3 @@ def explained_squares(
 
 def _descending(weights: Array) -> Array:
     return arrays.namespace(weights).sort(weights, axis=1, descending=True, stable=False)
-
-
-def _top_columns(weights: Array, count: int) -> Array:
-    return top_rows(arrays.namespace(weights).sqrt(weights)[:, None], count)

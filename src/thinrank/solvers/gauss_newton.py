@@ -10,27 +10,12 @@ from thinrank.arrays import Array, top_rows
 from thinrank.core.factors import Factors
 from thinrank.solvers.row_fit import Fit, as_fit, fit_rows
 
-# Largest number of Gauss-Newton steps, of conjugate gradient iterations for one step, and of times
-# that a step is halved.
-_MAX_STEPS = 50
-_MAX_PRODUCTS = 50
-_MAX_HALVINGS = 20
 # Conjugate gradients end when the residual is below this fraction of the gradient, in the metric
 # of the preconditioner: more precise steps hardly decrease the loss more.
 _PRECISION = 0.05
-# Largest change of a linear predictor in the first step of a loss that is not quadratic. It doubles
-# with every step that reaches it and is accepted, since the minimum is far away or at infinity if
-# classes are nearly separable, and is halved with every step that is not accepted at once.
-_MAX_CHANGE = 10.0
-# A step must decrease the loss by this fraction of what its slope promises (Armijo's rule).
-_SUFFICIENT = 1e-4
 # A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
 # the relative decrease stays the same from one step to the next. Rule of thumb.
 _NEARLY_PERFECT = 1e-4
-# Largest number of changes of the columns in use on one set of rows.
-_MAX_ALTERNATIONS = 20
-# Largest number of times that a start is halved.
-_MAX_SHRINKAGES = 40
 
 
 def refitted(
@@ -44,7 +29,7 @@ def refitted(
         return _refitted_by_forms(loss, fit, most_columns, tol)
     best = None
     around = fit.factors if around is None else around
-    for _ in range(_MAX_ALTERNATIONS):
+    for _ in range(20):
         if fit.U.shape[1] == 0:
             return fit.changed(objective=_value_at_zero(loss)) if best is None else best
         inner = loss.restrict(fit.rows, fit.columns)
@@ -69,7 +54,7 @@ def refitted(
 def _refitted_by_forms(loss: Any, fit: Fit, most_columns: int, tol: float) -> Fit:
     """The same for a loss that has forms only: each form is around the last fit."""
     best = fit.changed(objective=loss.value_and_gradient(fit.factors)[0])
-    for _ in range(_MAX_STEPS if fit.U.shape[1] else 0):
+    for _ in range(50 if fit.U.shape[1] else 0):
         form, rank = loss.majorizer(best.factors), best.U.shape[1]
         trial = fit_rows(form, best.rows, best.columns, best.Q, rank, most_columns)
         value = loss.value_and_gradient(trial.factors)[0]
@@ -117,7 +102,7 @@ def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
     start, value = proposal, inner.value(proposal)
     if old.rank == proposal.rank and (before_value := inner.value(old)) < value:
         start, value = old, before_value
-    for _ in range(_MAX_SHRINKAGES):
+    for _ in range(40):
         if value <= inner.magnitude:
             break
         start = Factors(start.U, 0.5 * start.V)
@@ -131,18 +116,21 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
     The loss is approximated by a quadratic function of dη = X(dU·Vᵀ + U·dVᵀ) + Z·dβ, with the
     curvature of every entry, and minimised by conjugate gradients.
     """
-    value, radius = loss.value(factors), _MAX_CHANGE
-    for _ in range(_MAX_STEPS):
+    # The largest change of a linear predictor in a step. It doubles with every step that reaches it
+    # and is accepted, since the minimum is far away or at infinity if classes are nearly separable,
+    # and is halved with every step that is not accepted at once.
+    value, radius = loss.value(factors), 10.0
+    for _ in range(50):
         model = _Model(loss, factors)
         step, slope = model.step()
         if not slope < 0:
             break
         size, found = model.longest(step, radius), None
         longest = size
-        for _ in range(_MAX_HALVINGS):
+        for _ in range(20):
             trial = model.moved(step, size)
             lower = loss.value(trial, model.free + size * step.free)
-            if lower <= value + _SUFFICIENT * size * slope:
+            if lower <= value + 1e-4 * size * slope:  # Armijo's rule
                 found = trial
                 break
             size *= 0.5
@@ -277,7 +265,7 @@ class _Model:
         z = self._preconditioned(residual)
         direction = zero.plus(-1.0, z)
         size = first = residual.dot(z)
-        for _ in range(_MAX_PRODUCTS):
+        for _ in range(50):
             if not size > _PRECISION**2 * first or not size > 0:
                 break
             image = self._product(direction)

@@ -9,19 +9,15 @@ from typing import Any, ClassVar, Literal, get_args
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array, hard_threshold
-from thinrank.core.checks import is_auto
-from thinrank.core.contracts import StepRule, Trial, require
+from thinrank.core.checks import check_iterations, check_number, is_auto
+from thinrank.core.contracts import Sized, StepRule, Trial, require
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
-from thinrank.solvers.loop import Sized, check_iterations, check_number
 
 # Differences between values of F below this number of rounding errors are not significant.
 _ROUNDINGS = 1e3
 Update = Literal["simultaneous", "sequential"]
 _UPDATES = get_args(Update)
-
-# Number of trial steps per iteration. A rejected step is halved, so the last is below rounding.
-_MAX_TRIALS = 60
 
 
 class _Fixed:
@@ -299,7 +295,7 @@ class GDT(Sized):
     ) -> tuple[State, float]:
         """One gradient step and threshold on U, V or both; the new state and ‖ΔZ‖²."""
         U, V, eta = state.factors.U, state.factors.V, state.step
-        for _ in range(_MAX_TRIALS):
+        for _ in range(60):  # a rejected step is halved, so that the last is below rounding
             half_v = V - eta * state.gradient_v if moves_v else V  # line 6
             half_u = U - eta * state.gradient_u if moves_u else U  # line 8
             factors = self._threshold(half_u, half_v)  # lines 7, 9

@@ -10,41 +10,20 @@ from sklearn.linear_model import lasso_path
 
 from thinrank.core.warnings import quiet_coordinate_descent
 
-# Rule of thumb: up to this number of predictors the overhead of a working set exceeds its gain.
-_SMALL = 150
 # A row outside the working set violates its condition if its correlation exceeds the penalty by
 # this fraction; well above the rounding errors of the correlations.
 _SLACK = 1e-7
-# Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
-# dependent need more.
-_MAX_SWEEPS = 20_000
-# A working set may always grow by this number of rows, however small it is. Rule of thumb.
-_MIN_GROWTH = 50
+# Up to this number of predictors the overhead of a working set exceeds its gain.
+_FEW = 150
 
 
 def largest_penalty(cross: np.ndarray, n_samples: int) -> float:
-    """The smallest penalty for which all coefficients are zero.
-
-    Parameters
-    ----------
-    cross : ndarray of shape (n_features, n_targets)
-        XᵀY.
-    n_samples : int
-        Number of rows of X.
-
-    Returns
-    -------
-    float
-        The largest row norm of XᵀY/n.
-    """
+    """The smallest penalty for which all coefficients are zero, from XᵀY."""
     return float(np.max(np.linalg.norm(cross, axis=1), initial=0.0)) / n_samples
 
 
 def nonzero_rows(theta: np.ndarray) -> np.ndarray:
-    """Sorted indices of the rows that are not zero.
-
-    Shapes: ``theta`` (n_features, n_targets).
-    """
+    """Sorted indices of the rows that are not zero."""
     return np.flatnonzero(np.any(theta != 0, axis=1))
 
 
@@ -58,26 +37,8 @@ def group_lasso_path(
 ) -> Iterator[np.ndarray]:
     """Solve the group lasso for one penalty after another, each from the solution before.
 
-    The solutions are computed one at a time, so that a caller who stops early does not compute
-    the rest of the path.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    penalties : iterable of float
-        The penalties, preferably in decreasing order from :func:`largest_penalty`.
-    start : ndarray of shape (n_features, n_targets), default=None
-        Coefficients to start from with the first penalty; None for zeros.
-    tol : float, default=1e-6
-        Tolerance, as in :func:`group_lasso`.
-
-    Yields
-    ------
-    ndarray of shape (n_features, n_targets)
-        The coefficients for each penalty.
+    The solutions are computed one at a time, so that a caller who stops early does not compute the
+    rest of the path. ``start``: coefficients to start from with the first penalty, None for zeros.
     """
     for penalty in penalties:
         start = group_lasso(X, Y, penalty, start=start, tol=tol)
@@ -99,31 +60,14 @@ def group_lasso(
     optimality condition ‖Xⱼᵀ(Y − XB)‖/n ≤ penalty most, until no row does. If the set is much
     smaller than n, X and Y are replaced by R and QᵀY from the QR decomposition of the columns in
     the set: the same problem with fewer rows. With ``penalty=0`` the result is the least-squares
-    solution of least norm.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors; Fortran order is fastest.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    penalty : float
-        The penalty, at least 0.
-    start : ndarray of shape (n_features, n_targets), default=None
-        Coefficients to start from; None for zeros.
-    tol : float, default=1e-6
-        Tolerance for the duality gap, relative to ‖Y‖².
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_targets)
-        The coefficients B.
+    solution of least norm. ``start``: coefficients, None for zeros. ``tol``: for the duality gap,
+    relative to ‖Y‖².
     """
     n, p = X.shape
     if penalty == 0:
         return np.linalg.lstsq(X, Y, rcond=None)[0]
     B = np.zeros((p, Y.shape[1])) if start is None else start.copy()
-    if p <= _SMALL:
+    if p <= _FEW:
         return _descend(X, Y, penalty, B, tol)
     working = nonzero_rows(B)
     if working.size:
@@ -136,7 +80,7 @@ def group_lasso(
         if violated.size == 0:
             return B
         # the set at most doubles, so that few of its rows turn out to be zero
-        most = max(working.size, _MIN_GROWTH)
+        most = max(working.size, 50)
         worst = violated[np.argsort(-strength[violated], kind="stable")[:most]]
         working = np.union1d(working, worst)  # the set only grows, so the loop ends
         B[working] = _descend(X[:, working], Y, penalty, B[working], tol)
@@ -157,7 +101,7 @@ def _descend(
             alphas=[penalty * n / X.shape[0]],
             coef_init=start.T.copy(order="F"),
             tol=tol,
-            max_iter=_MAX_SWEEPS,
+            max_iter=20_000,  # columns that are nearly dependent need more than 1000
             check_input=False,
         )
     return np.asarray(coefficients)[:, :, 0].T

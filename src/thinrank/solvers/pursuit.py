@@ -16,9 +16,12 @@ from typing import Any, ClassVar
 
 from thinrank import arrays
 from thinrank.arrays import Array, top_rows
-from thinrank.core.contracts import QuadraticForm
+from thinrank.core.checks import check_iterations, check_number
+from thinrank.core.contracts import QuadraticForm, Sized
 from thinrank.core.factors import Factors
 from thinrank.solvers.exchanges import (
+    MANY_ROWS,
+    MAX_COST_RATIO,
     ExchangeScores,
     ascending,
     descending,
@@ -30,19 +33,8 @@ from thinrank.solvers.exchanges import (
     promising,
 )
 from thinrank.solvers.gauss_newton import refitted, size_of
-from thinrank.solvers.loop import Sized, check_iterations, check_number
 from thinrank.solvers.row_fit import Fit, fit_rows
 
-# Number of rows to remove, and of rows to add, in the single exchanges tried at the end.
-_LAST_EXCHANGES = 2
-# With up to this number of rows the best of these single exchanges is made; with more the first
-# that helps, since fits take long then.
-MANY_ROWS = 128
-# A row is not exchanged for another if its cost exceeds this number times the gain. Rule of thumb.
-_MAX_COST_RATIO = 1.2
-# The last fit of a loss that is not quadratic is repeated until the relative decrease is below this
-# times the squared tolerance: the relative error of the coefficients is about its square root.
-_FINAL_PRECISION = 100.0
 _WITHIN_MARGIN = "no exchange improves the fit by more than the margin"
 
 
@@ -110,7 +102,8 @@ class Pursuit(Sized):
         decrease = state.objective - trial.objective
         if decrease > self.tol * size_of(loss, state.objective):
             return trial.changed(change=decrease / state.objective)
-        fit = refitted(loss, state, self.columns, _FINAL_PRECISION * self.tol**2)
+        # the relative error of the coefficients is about the root of a relative decrease
+        fit = refitted(loss, state, self.columns, 100 * self.tol**2)
         fit = fit if fit.objective < state.objective else state
         return fit.changed(change=0.0, final=True)
 
@@ -218,9 +211,8 @@ class Pursuit(Sized):
         unit = 2 * abs(fit.objective) / form.observations  # gains and costs are doubled
         threshold = largest_noise(form.shape[0], fit.U.shape[1]) * unit
         best, least = None, fit.objective - self.tol * abs(fit.objective)
-        entering = descending(scores.gains, _LAST_EXCHANGES)
-        leaving = ascending(scores.costs)
-        leaving = leaving[: min(_LAST_EXCHANGES, leaving.shape[0])]
+        entering, leaving = descending(scores.gains, 2), ascending(scores.costs)
+        leaving = leaving[: min(2, leaving.shape[0])]
         gains = arrays.to_numpy(arrays.take_rows(scores.gains, entering)).tolist()
         costs = arrays.to_numpy(arrays.take_rows(scores.costs, leaving)).tolist()
         places = arrays.to_numpy(leaving).tolist() if max(gains, default=0.0) > threshold else []
@@ -228,7 +220,7 @@ class Pursuit(Sized):
             if not gain > threshold:
                 break
             for i, cost in zip(places, costs, strict=True):
-                if cost > _MAX_COST_RATIO * gain:
+                if cost > MAX_COST_RATIO * gain:
                     break
                 rows = exchanged(fit.rows, i, arrays.take_rows(scores.candidates, entering), j)
                 trial = self._fit_rows(form, rows, fit.columns, fit.Q)

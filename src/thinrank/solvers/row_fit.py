@@ -13,9 +13,6 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
 
-# Largest number of alternations between columns and factors on one set of rows.
-_MAX_ALTERNATIONS = 20
-
 
 @storable
 @dataclass(frozen=True, eq=False)
@@ -79,7 +76,7 @@ class Fit:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of Θ that are not zero."""
-        return arrays.nonzero_among(self.U, self.rows)
+        return arrays.take_rows(self.rows, arrays.nonzero_rows(self.U))
 
     @cached_property
     def column_support(self) -> Array:
@@ -103,13 +100,13 @@ def fit_rows(
     # size of the rounding errors in the whitened matrix
     floor = rows.shape[0] * arrays.eps(root) * arrays.max_abs(root) * arrays.max_abs(cross)
     every = form.shape[1]
-    for _ in range(_MAX_ALTERNATIONS):
+    for _ in range(20):
         part = whitened
         if columns.shape[0] < every:
             part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
         left = linalg.leading_left_vectors(part, rank, guess, floor)
         V = whitened.T @ left
-        best = _largest_columns(V, columns, most_columns)
+        best = top_rows(V, most_columns)
         settled = best.shape == columns.shape and (
             best.shape[0] == every or bool(arrays.namespace(V).all(best == columns))
         )
@@ -118,7 +115,7 @@ def fit_rows(
             break
     some = columns.shape[0] < every
     V = arrays.take_rows(V, columns) if some else V
-    Q, triangle = linalg.tall_qr(V)
+    Q, triangle = arrays.namespace(V).linalg.qr(V)
     objective = 0.5 * (form.constant - arrays.inner(V, V))
     U = root.T @ (left @ triangle.T)
     Q = arrays.scatter_rows(Q, columns, every) if some else Q
@@ -130,14 +127,6 @@ def fit_rows(
     fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, form.column_scale)
     fit.__dict__.update(column_support=columns)
     return fit
-
-
-def _largest_columns(V: Array, columns: Array, most: int) -> Array:
-    """The rows of V of largest norm; ``columns`` itself if these are all."""
-    if most < V.shape[0]:
-        return top_rows(V, most)
-    every = columns.shape[0] == V.shape[0]
-    return arrays.nonzero_among(V, columns) if every else arrays.nonzero_rows(V)
 
 
 def as_fit(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import resources
@@ -16,15 +18,6 @@ from thinrank.core.factors import Factors
 from thinrank.solvers.proximal import Prox, Proximal, shrink_entries, shrink_rows
 
 Penalty = float | Literal["auto", "authors", "cv"]
-
-# Least penalty of the rule "auto", relative to the smallest one for which Θ is zero: for data
-# without noise the rule would be no penalty at all.
-_MIN_FRACTION = 1e-3
-# Cross-validation: number of penalties, ratio of the smallest to the largest, and number of folds.
-# A coarse path is enough for a start; 5 is the number of folds usual in scikit-learn.
-_PATH_LENGTH = 15
-_PATH_END = 1e-2
-_FOLDS = 5
 
 
 def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
@@ -44,7 +37,8 @@ def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
         for capability in ("samples", "noise", "row_scales"):
             require(loss, capability, 'penalty="auto"')
         most, scales = _largest_penalty(loss, prox)
-        return max(_noise_level(loss, prox), _MIN_FRACTION * most) * scales
+        # for data without noise the rule would be no penalty at all
+        return max(_noise_level(loss, prox), 1e-3 * most) * scales
     if penalty == "cv":
         return _cross_validated(loss, prox, seed)
     raise ValueError(f'penalty must be "auto", "authors", "cv" or a number, got {penalty!r}')
@@ -71,17 +65,18 @@ def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
 
 
 def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:
+    """The penalties that are best in five folds; a coarse path is enough for a start."""
     require(loss, "folds", 'penalty="cv"')
     most, scales = _largest_penalty(loss, prox)
     solver = Proximal(prox)
-    parts = [_PATH_END ** (i / (_PATH_LENGTH - 1)) for i in range(_PATH_LENGTH)]
-    errors = [0.0] * _PATH_LENGTH
-    for training, held_out in loss.folds(_FOLDS, seed):
+    parts = np.geomspace(1, 1e-2, 15).tolist()
+    errors = [0.0] * len(parts)
+    for training, held_out in loss.folds(5, seed):
         theta = None
         for i, part in enumerate(parts):  # in decreasing order, each solution from the one before
             theta = solver.solve(training, part * most * scales, theta)
             errors[i] += held_out.samples * held_out.full_gradient(theta)[0]
-    best = min(range(_PATH_LENGTH), key=errors.__getitem__)
+    best = min(range(len(parts)), key=errors.__getitem__)
     return parts[best] * most * scales
 
 

@@ -1,4 +1,4 @@
-"""Backward elimination: the rows of a ridge fit whose removal costs least are removed in turn."""
+"""Backward elimination of the rows of a ridge fit that cost least, and the default start."""
 
 from __future__ import annotations
 
@@ -7,35 +7,26 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array, top_rows
-from thinrank.core.contracts import QuadraticForm, require
+from thinrank.arrays import Array, top_positions
+from thinrank.core.contracts import QuadraticForm, Start, require
 from thinrank.core.factors import Factors
-from thinrank.core.resources import budget_bytes
-from thinrank.forms.products import ProductForm, dual_fits
+from thinrank.core.resources import budget_bytes, fits
+from thinrank.forms.moments import ProductForm, dual_fits
+from thinrank.losses.form_loss import FormLoss
+from thinrank.starts.convex import Lasso
+from thinrank.starts.screening import PartialScreening, Screening
+from thinrank.starts.spectral import Spectral
 
-# Numbers of rows are a geometric sequence with this ratio: most rows are removed in groups, and the
-# last few one by one. Rule of thumb.
-_RATIO = 0.75
-# With more rows than this number of times the samples only one fit is made before so many are left.
-_ROWS_PER_SAMPLE = 20
 # A matrix with this number of rows and columns is factorised in about a second.
 MOST_ROWS = 2000
-# The columns of X in memory at the same time may take the memory budget divided by this number.
-_PARTS = 50
-# Ridge of the fits if the loss has none, in units of the mean curvature. Values from 0.01 to 10
-# made no difference on eight real data sets; smaller ones are worse for weak signals and strongly
-# correlated predictors.
-_RIDGE = 1.0
-# Largest number of quadratic approximations of one ridge fit, and the relative decrease of the
-# loss below which there are no more: the fits only serve to compare rows.
-_MAX_APPROXIMATIONS = 10
-_TOL = 1e-2
-# Factor on the curvature of an approximation whose minimum does not decrease the loss, and how
-# often it is applied.
-_DAMPING = 4.0
-_MAX_DAMPINGS = 5
-# Fraction of the rows kept at each stage; fewer at the beginning, where fits take longest.
-_KEPT, _KEPT_AT_FIRST = 0.7, 0.5
+# Screening is not used if two of the predictors that it selects have a larger correlation.
+_MAX_CORRELATION = 0.75
+# Gradient descent does not start from the lasso if a proximal step takes more multiplications than
+# this, some milliseconds, since the lasso takes up to 1000 steps.
+_SLOW_STEP = 5_000_000
+# Backward elimination is used without a look at the correlations if it takes at most this number of
+# multiplications, some tenths of a second.
+_QUICK_ELIMINATION = 100_000_000
 
 
 class Stage(NamedTuple):
@@ -49,10 +40,13 @@ class Stage(NamedTuple):
 
 
 def numbers_of_rows(most: int, samples: float) -> list[int]:
-    """Numbers of rows of the stages, from ``most`` down to 1."""
-    sizes, limit = [most], int(_ROWS_PER_SAMPLE * samples)
+    """Numbers of rows of the stages, from ``most`` down to 1, three quarters each time.
+
+    With more than 20 rows per sample only one fit is made before so many are left.
+    """
+    sizes, limit = [most], int(20 * samples)
     while sizes[-1] > 1:
-        sizes.append(max(1, min(int(_RATIO * sizes[-1]), sizes[-1] - 1, limit)))
+        sizes.append(max(1, min(int(0.75 * sizes[-1]), sizes[-1] - 1, limit)))
     return sizes
 
 
@@ -66,15 +60,14 @@ def first_rows(form: QuadraticForm) -> Array:
     live = arrays.true_positions(diagonal > 0)
     if min(live.shape[0], form.samples) > MOST_ROWS:
         by_row = arrays.divide_or_zero(form.cross_norms()[0], diagonal)
-        root = arrays.namespace(by_row).sqrt(by_row)
-        live = top_rows(root[:, None], most_at_once(form))
+        live = top_positions(by_row, most_at_once(form))
     return live
 
 
 def most_at_once(form: QuadraticForm) -> int:
-    """Number of rows whose columns of X fit into the allowed part of the memory budget."""
+    """Number of rows whose columns of X take at most a fiftieth of the memory budget."""
     itemsize = arrays.itemsize(form.prototype)
-    return int(min(max(budget_bytes() / (_PARTS * itemsize * form.samples), 1), MOST_ROWS))
+    return int(min(max(budget_bytes() / (50 * itemsize * form.samples), 1), MOST_ROWS))
 
 
 def eliminate(
@@ -178,10 +171,14 @@ class Backward:
 
 
 def default_ridge(form: QuadraticForm) -> float:
-    """The ridge of elimination from a loss without ridge."""
+    """The ridge of elimination from a loss without ridge: the mean curvature.
+
+    A hundredth to ten times of it made no difference on eight real data sets; less is worse for
+    weak signals and strongly correlated predictors.
+    """
     diagonal = form.with_ridge(0.0).diagonal()
     live = arrays.true_positions(diagonal > 0)
-    return _RIDGE * float(arrays.namespace(diagonal).sum(diagonal)) / max(live.shape[0], 1)
+    return float(arrays.namespace(diagonal).sum(diagonal)) / max(live.shape[0], 1)
 
 
 def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
@@ -231,7 +228,7 @@ class LossElimination:
         if larger is None:
             return self._stages[0][0] if self._stages else self._left
         rows, squares, _ = larger
-        return arrays.take_rows(rows, _largest(squares, count))
+        return arrays.take_rows(rows, top_positions(squares, count))
 
     def fitted(self, count: int) -> Factors:
         """The ridge fit on ``rows(count)``, with no limit on the rank."""
@@ -257,8 +254,9 @@ class LossElimination:
         scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
         squares = arrays.row_norms_squared(few.theta * self._column_scale) * scale
         self._stages.append((rows, squares, few))
-        part = _KEPT_AT_FIRST if rows.shape[0] > 2 * self._samples else _KEPT
-        self._left = arrays.take_rows(rows, _largest(squares, int(part * rows.shape[0])))
+        # fewer are kept at the beginning, where fits take longest
+        part = 0.5 if rows.shape[0] > 2 * self._samples else 0.7
+        self._left = arrays.take_rows(rows, top_positions(squares, int(part * rows.shape[0])))
 
     def _fit(self, rows: Array) -> Factors:
         """Minimise the loss with its ridge over Θ that vanish outside ``rows``."""
@@ -270,7 +268,7 @@ class LossElimination:
         if self._loss.nearly_quadratic:
             return self._minimum_of(self._loss.majorizer(point, rows), rows)
         value, before, count = self._loss.value(point), point, 0
-        for _ in range(_MAX_APPROXIMATIONS):
+        for _ in range(10):
             around = point if count == 0 else _extrapolated(before, point, count / (count + 3))
             trial, lower = self._minimum(around, rows, value)
             if not lower < value:
@@ -279,20 +277,20 @@ class LossElimination:
                 count = 0  # once more without extrapolation
                 continue
             decrease, value, before, point, count = value - lower, lower, point, trial, count + 1
-            if decrease <= _TOL * max(value, 0.0):
+            if decrease <= 1e-2 * max(value, 0.0):  # the fits only serve to compare rows
                 break
         return point
 
     def _minimum(self, around: Factors, rows: Array, value: float) -> tuple[Factors, float]:
         """The minimum of the approximation around a point, damped if the loss is not lower."""
         damping = 1.0
-        for _ in range(_MAX_DAMPINGS):
+        for _ in range(5):
             form = self._loss.majorizer(around, rows, damping)
             trial = self._minimum_of(form, rows)
             lower = self._loss.value(trial)
             if lower < value:
                 break
-            damping *= _DAMPING
+            damping *= 4.0
         return trial, lower
 
     def _minimum_of(self, form: Any, rows: Array) -> Factors:
@@ -308,6 +306,92 @@ def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
     return Factors(change, arrays.identity(here.shape[1], like=here.V))
 
 
-def _largest(squares: Array, count: int) -> Array:
-    """Sorted positions of the ``count`` largest values, without zeros."""
-    return top_rows(arrays.namespace(squares).sqrt(squares)[:, None], count)
+@dataclass(frozen=True)
+class Auto:
+    """A start that suits the solver and the predictors.
+
+    Pursuit, which exchanges rows, starts from backward elimination. If that takes long, it starts
+    from screening, which only needs XᵀY, unless two of the predictors that screening selects have
+    a correlation above 0.75. Such predictors may have been selected only because they are
+    correlated with relevant ones, so backward elimination is used then, too. If an earlier fit is
+    known, screening uses partial covariances, given that fit; if its data are nearly the same, it
+    is the start itself. For a loss that is not quadratic, fits of the loss itself are used if
+    backward elimination is quick, else its majorizer at zero.
+
+    Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
+    slow, it starts like pursuit. If the loss is not quadratic or a dense Θ does not fit into the
+    memory budget, it starts from the spectral start.
+
+    Parameters
+    ----------
+    exchanges_rows : bool, default=False
+        Whether the solver exchanges rows, as pursuit does.
+    known : Factors or None, default=None
+        A fit of the same sizes to nearly the same data, for example with other weights of the
+        responses. Only for solvers that exchange rows.
+    near : bool, default=False
+        Whether the data of ``known`` differ so little that it takes the place of screening.
+    """
+
+    exchanges_rows: bool = False
+    known: Factors | None = None
+    near: bool = False
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Factors of rank at most ``rank``."""
+        if self.exchanges_rows and "quadratic" not in loss.capabilities:
+            return self._of_majorizer(loss, rank, rows, columns, seed)
+        return self.suited(loss, rows)(loss, rank, rows, columns, seed)
+
+    def suited(self, loss: Any, rows: int) -> Start:
+        """The start to use for a fit with ``rows`` rows."""
+        m1, m2 = loss.shape
+        dense_fits = fits(m1 * m2, arrays.itemsize(loss.prototype))
+        if not self.exchanges_rows:
+            if "quadratic" not in loss.capabilities or not dense_fits:
+                return Spectral()
+            if m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
+                return Lasso()
+        if self._quick(loss):
+            return Backward()
+        form = loss.quadratic()
+        # losses that are not quadratic are approximated around the start
+        scaled = not self.exchanges_rows or form.column_scale is not None
+        screening: Screening | PartialScreening
+        screening = Screening(fit=not self.exchanges_rows, scaled=scaled)
+        if rows >= m1:  # nothing to choose
+            return screening
+        if self.known is not None and self.exchanges_rows:
+            known = self.known
+            if self.near:
+                return lambda *of_the_fit: known
+            screening = PartialScreening(form, known)
+        picked = screening.picked_rows(form, min(rows, MOST_ROWS))
+        return Backward() if _correlated(form, picked) else screening
+
+    def _quick(self, loss: Any) -> bool:
+        """Whether backward elimination takes little time."""
+        m1 = loss.shape[0]
+        return loss.samples * m1 * min(loss.samples, m1) <= _QUICK_ELIMINATION
+
+    def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """The start for the majorizer of the loss at zero."""
+        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
+        if "gauss_newton" in loss.capabilities and self._quick(loss):
+            return LossElimination(loss.with_ridge(0.0)).start(rank, rows, loss.ridge)
+        found = self(FormLoss(form), rank, rows, columns, seed)
+        if form.column_scale is None:
+            return found
+        return Factors(found.U, found.V / form.column_scale[:, None])
+
+
+def _correlated(form: QuadraticForm, rows: Array) -> bool:
+    """Whether two of the predictors are correlated."""
+    if rows.shape[0] < 2:
+        return False
+    gram = form.gram(rows)
+    xp = arrays.namespace(gram)
+    inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
+    gram *= inverse
+    gram *= inverse[:, None]
+    return float(arrays.max_abs(arrays.add_to_diagonal(gram, -1.0))) > _MAX_CORRELATION

@@ -6,23 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array, top_rows
+from thinrank.arrays import Array, top_positions
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
+from thinrank.designs.dense import slices
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.solvers.row_fit import Fit, fit_rows
-
-# Number of rows added together, as a fraction of those selected; single rows for up to 7.
-_GROWTH = 0.25
-# Least length of the short list from which the rows to add are chosen; at least twice their number.
-_SHORTLIST = 64
-# Number of directions beyond the rank in the sketch of the gradient: the relative error of its row
-# norms is then about a quarter, which is enough for a short list.
-_OVERSAMPLING = 24
-# A row is a candidate if it would be the best when this fraction of its variance is unexplained.
-_MIN_LEFT_OVER = 1 / 64
-# Number of candidates whose inner products with the selected rows are in memory at a time.
-_BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -71,7 +60,7 @@ class Forward:
         taken = arrays.indices((), form.prototype)
         while taken.shape[0] < rows:
             size = taken.shape[0]
-            count = min(max(int(_GROWTH * size), 1), rows - size)
+            count = min(max(size // 4, 1), rows - size)
             new = _best_rows(form, fit, count, sketch if size < rank else None)
             if new.shape[0] == 0:
                 break
@@ -91,7 +80,7 @@ class Forward:
 
 def _sketch(form: QuadraticForm, rank: int, seed: int) -> Array:
     """Random directions that preserve squared norms on average; the identity if there are few."""
-    width = rank + _OVERSAMPLING
+    width = rank + 24  # the relative error of row norms is about a quarter, enough for a short list
     if form.shape[1] <= width:
         return arrays.identity(form.shape[1], like=form.prototype)
     return linalg.random_block(form.shape[1], width, form.prototype, seed) / width**0.5
@@ -115,12 +104,13 @@ def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array |
         squares = xp.where(inside > 0, 0.0, arrays.row_norms_squared(gradient))
     # lower bounds of the gains: as if the selected rows explained nothing of the others
     bounds = arrays.divide_or_zero(squares, diagonal)
-    candidates = arrays.true_positions(bounds > _MIN_LEFT_OVER * float(xp.max(bounds)))
+    # a candidate would be the best if hardly any of its variance were unexplained
+    candidates = arrays.true_positions(bounds > float(xp.max(bounds)) / 64)
     if candidates.shape[0] == 0:
         return candidates
     left_over = _left_over(form, fit, candidates, arrays.take_rows(diagonal, candidates))
     gains = arrays.divide_or_zero(arrays.take_rows(squares, candidates), left_over)
-    best = top_rows(xp.sqrt(gains)[:, None], max(_SHORTLIST, 2 * count))
+    best = top_positions(gains, max(64, 2 * count))  # a short list
     listed = arrays.take_rows(candidates, best)
     if listed.shape[0] == 0:
         return listed
@@ -145,9 +135,8 @@ def _left_over(form: QuadraticForm, fit: Fit | None, rows: Array, diagonal: Arra
         return diagonal
     xp = arrays.namespace(diagonal)
     explained = []
-    for first in range(0, rows.shape[0], _BLOCK_ROWS):
-        block = rows[first : min(first + _BLOCK_ROWS, rows.shape[0])]
-        between = form.gram_between(fit.rows, block)
+    for some in slices(rows.shape[0], 1024):
+        between = form.gram_between(fit.rows, rows[some])
         explained.append(arrays.column_norms_squared(fit.root @ between))
     return _clear(diagonal - xp.concat(explained), diagonal)
 

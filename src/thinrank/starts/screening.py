@@ -40,12 +40,8 @@ class Screening:
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of the best rank-``rank`` approximation of the fit."""
         require(loss, "quadratic", 'start="screening"')
-        picked = self.picked_rows(loss.quadratic(), rows)
-        return self.on_picked(loss, picked, rank, columns, seed)
-
-    def on_picked(self, loss: Any, kept_rows: Array, rank: int, columns: int, seed: int) -> Factors:
-        """As a call, on rows that :meth:`picked_rows` has returned."""
         form = loss.quadratic()
+        kept_rows = self.picked_rows(form, rows)
         kept_columns = top_positions(form.cross_norms()[1], int(self.excess * columns))
         if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
@@ -77,7 +73,7 @@ def _leading_directions(cross: Array, rank: int, seed: int, scaled: bool) -> Fac
     basis = cross.T @ sketch
     if not scaled and not arrays.on_host(cross):
         return Factors(sketch, basis)
-    basis, _ = linalg.tall_qr(basis)
+    basis, _ = arrays.namespace(basis).linalg.qr(basis)
     return Factors(cross @ basis, basis)
 
 
@@ -95,10 +91,7 @@ class PartialScreening:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Partial covariances of the rows that are kept, and the row space of the earlier fit."""
-        return self.on_picked(loss, self.picked_rows(self.form, rows), rank, columns, seed)
-
-    def on_picked(self, loss: Any, picked: Array, rank: int, columns: int, seed: int) -> Factors:
-        """As a call, on rows that :meth:`picked_rows` has returned."""
+        picked = self.picked_rows(self.form, rows)
         partial = arrays.take_rows(self._partial[0], picked)
         return Factors.on_rows(-partial, picked, loss.shape[0], self._row_space[1])
 
@@ -112,7 +105,7 @@ class PartialScreening:
     def _row_space(self) -> tuple[Array, Array]:
         """Coefficients of the earlier fit on its rows, and the basis of its row space."""
         known = self.known
-        basis, triangle = linalg.tall_qr(known.columns_in_use)
+        basis, triangle = arrays.namespace(known.V).linalg.qr(known.columns_in_use)
         if basis.shape[0] < known.shape[1]:
             basis = arrays.scatter_rows(basis, known.column_support, known.shape[1])
         return known.rows_in_use @ triangle.T, basis

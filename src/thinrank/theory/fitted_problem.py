@@ -15,7 +15,7 @@ from thinrank.core import resources
 from thinrank.core.factors import Factors
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.findings import findings
-from thinrank.estimators.problem import Problem
+from thinrank.estimators.problem import Problem, TrainingData
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.validation import (
     check_loss,
@@ -117,13 +117,10 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
     resources.check_fits(design.shape, 8, "X as a dense matrix", "certify a fit to fewer samples")
     units = estimator._target_units
     problem = Problem.prepare(
-        design,
-        target,
-        weight,
+        TrainingData(design, target, weight, kept=estimator.kept_),
         fit_intercept=estimator.fit_intercept,
         standardize_columns=estimator.standardize,
-        scale_targets=units is not None,
-        keep=estimator.kept_,
+        scale=units is not None,
     )
     if units is not None:
         problem = problem.with_target_units(units)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.rl.blackjack.cards import CHANCES, VALUES, with_card
-from thinrank.rl.blackjack.dealer import NATURAL, score_chances
-from thinrank.rl.blackjack.simulator import Blackjack, Policy
-from thinrank.rl.blackjack.states import HANDS, all_states, hand_of
+from paper.blackjack.cards import CHANCES, VALUES, with_card
+from paper.blackjack.dealer import NATURAL, score_chances
+from paper.blackjack.simulator import Blackjack, Policy
+from paper.blackjack.states import HANDS, all_states, hand_of
 
 # A hand starts with at least 2 (an ace counted as 1), each card adds at least 1, and above 21 the
 # hand is over.
@@ -51,8 +51,8 @@ def exact_house_edge(task: Blackjack, policy: Policy | None = None) -> float:
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> round(100 * tr.rl.blackjack.exact_house_edge(tr.rl.blackjack.Blackjack()), 3)
+    >>> from paper import blackjack
+    >>> round(100 * blackjack.exact_house_edge(blackjack.Blackjack()), 3)
     2.421
     """
     if policy is None:

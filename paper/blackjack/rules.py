@@ -44,8 +44,8 @@ class Rules:
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> tr.rl.blackjack.Rules(n_decks=6, dealer_hits_soft=True).label
+    >>> from paper import blackjack
+    >>> blackjack.Rules(n_decks=6, dealer_hits_soft=True).label
     '6 decks, dealer stays at 17, hits soft 17'
     """
 

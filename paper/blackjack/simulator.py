@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.rl.blackjack.cards import CHANCES, VALUES, Deck, FiniteDeck, InfiniteDeck, with_card
-from thinrank.rl.blackjack.dealer import play_dealer, stay_values
-from thinrank.rl.blackjack.rules import DOUBLE, HIT, STAY, Rules
-from thinrank.rl.blackjack.states import check_states, hand_of, make_states
+from paper.blackjack.cards import CHANCES, VALUES, Deck, FiniteDeck, InfiniteDeck, with_card
+from paper.blackjack.dealer import play_dealer, stay_values
+from paper.blackjack.rules import DOUBLE, HIT, STAY, Rules
+from paper.blackjack.states import check_states, hand_of, make_states
 from thinrank.rl.tasks import Value
 
 Hands = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -38,10 +38,11 @@ class Blackjack:
 
     Examples
     --------
-    >>> import numpy as np, thinrank as tr
-    >>> task = tr.rl.blackjack.Blackjack()
+    >>> import numpy as np
+    >>> from paper import blackjack
+    >>> task = blackjack.Blackjack()
     >>> sixteen_against_ten = np.array([[16, 0, 10] + [0] * 10])
-    >>> for action in (tr.rl.blackjack.HIT, tr.rl.blackjack.STAY):
+    >>> for action in (blackjack.HIT, blackjack.STAY):
     ...     reward, ahead = task.expect(sixteen_against_ten, action, lambda s: np.zeros(len(s)))
     ...     print(reward.round(3))
     [-0.615]
@@ -185,9 +186,10 @@ def house_edge(
 
     Examples
     --------
-    >>> import numpy as np, thinrank as tr
-    >>> task = tr.rl.blackjack.Blackjack(tr.rl.blackjack.Rules(n_decks=6))
-    >>> edge, error = tr.rl.blackjack.house_edge(task, lambda s: (s[:, 0] >= 17) * 1, 1000, 0)
+    >>> import numpy as np
+    >>> from paper import blackjack
+    >>> task = blackjack.Blackjack(blackjack.Rules(n_decks=6))
+    >>> edge, error = blackjack.house_edge(task, lambda s: (s[:, 0] >= 17) * 1, 1000, 0)
     >>> 0 < error < 0.04
     True
     """

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.rl.blackjack.features import HandFeatures
-from thinrank.rl.blackjack.rules import HIT, STAY, Rules
-from thinrank.rl.blackjack.simulator import Blackjack, play
+from paper.blackjack.features import HandFeatures
+from paper.blackjack.rules import HIT, STAY, Rules
+from paper.blackjack.simulator import Blackjack, play
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def make_blackjack_family(
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> family = tr.rl.blackjack.make_blackjack_family(decks=(None,))
+    >>> from paper import blackjack
+    >>> family = blackjack.make_blackjack_family(decks=(None,))
     >>> len(family.tasks), family.tasks[-1].rules.label
     (8, 'infinite decks, dealer stays at 18, hits soft 18')
     """

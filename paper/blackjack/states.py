@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.rl.blackjack.cards import VALUES
+from paper.blackjack.cards import VALUES
 
 _COLUMNS = 3 + len(VALUES)
 

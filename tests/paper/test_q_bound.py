@@ -3,8 +3,7 @@
 import math
 
 import pytest
-
-from thinrank.rl import q_error_bound
+from paper.q_bound import q_error_bound
 
 KNOWN = {"n_tasks": 20, "n_features": 600, "rank": 3, "row_sparsity": 10, "discount": 0.9}
 

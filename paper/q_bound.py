@@ -60,9 +60,9 @@ def q_error_bound(
 
     Examples
     --------
-    >>> import thinrank as tr
+    >>> from paper.q_bound import q_error_bound
     >>> known = dict(n_tasks=20, n_features=600, rank=3, row_sparsity=10, discount=0.9)
-    >>> tr.rl.q_error_bound(100, **known) / tr.rl.q_error_bound(200, **known)
+    >>> q_error_bound(100, **known) / q_error_bound(200, **known)
     2.0
     """
     for name, value in (

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.rl.blackjack.cards import CHANCES, VALUES
-from thinrank.rl.blackjack.states import HANDS, check_states, hand_of
+from paper.blackjack.cards import CHANCES, VALUES
+from paper.blackjack.states import HANDS, check_states, hand_of
 
 _TOTALS = range(5, 22)  # thresholds of the player's total, which is at least 4
 _SOFT_TOTALS = range(13, 22)
@@ -42,8 +42,8 @@ class HandFeatures:
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> features = tr.rl.blackjack.HandFeatures()
+    >>> from paper import blackjack
+    >>> features = blackjack.HandFeatures()
     >>> len(features.names), features.names[31], features.names[-1]
     (292, 'total >= 6 and dealer >= 3', 'cards seen')
     """

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from thinrank.rl.blackjack import (
+from paper.blackjack import (
     DOUBLE,
     HIT,
     STAY,

@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
-
-import thinrank as tr
-from thinrank.rl.blackjack import (
+from paper.blackjack import (
     Blackjack,
     HandFeatures,
     Rules,
@@ -14,6 +11,9 @@ from thinrank.rl.blackjack import (
     make_blackjack_family,
     optimal_q,
 )
+from sklearn.linear_model import Ridge
+
+import thinrank as tr
 
 LITERAL = {"standardize": False, "fit_intercept": False}
 

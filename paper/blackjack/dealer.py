@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thinrank.rl.blackjack.cards import CHANCES, VALUES, Deck, with_card
-from thinrank.rl.blackjack.rules import Rules
+from paper.blackjack.cards import CHANCES, VALUES, Deck, with_card
+from paper.blackjack.rules import Rules
 
 LOST, NATURAL = 0, 22
 """Scores of a hand above 21 and of a natural."""
