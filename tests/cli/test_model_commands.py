@@ -146,7 +146,7 @@ def test_sizes_that_do_not_fit_the_data(here):
     )
     result = run(*FIT, "--rank", "9", "--predictors", "4", "--responses", "2")
     assert (
-        "--rank must be a whole number from 1 to 2 (the smaller of --predictors and --responses)"
+        "--rank must be a whole number from 1 to 2 (the smaller of --predictors and --responses; or auto)"
         in (result.error)
     )
     result = run(*FIT, "--rank", "9")
