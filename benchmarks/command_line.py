@@ -62,7 +62,8 @@ def measure(sizes: tuple[int, int, int], cores: int) -> dict[str, tuple[float, f
         folder = Path(name)
         write_csv(folder / "X.csv", X, "g")
         write_csv(folder / "Y.csv", Y, "y")
-        fit = ["fit", "X.csv", "Y.csv", "-o", "model", "--jobs", str(cores), "--quiet"]
+        fit = ["fit", "X.csv", "Y.csv", "--no-index", "-o", "model", "--quiet"]
+        fit += ["--jobs", str(cores)]
         commands = {
             "thinrank fit X.csv Y.csv": fit,
             "thinrank report model": ["report", "model", "--quiet"],

@@ -287,14 +287,20 @@ def _diverged(iteration: int) -> Status:
 
 
 def check_sizes(
-    shape: tuple[int, int], rank: Any, row_sparsity: Any, column_sparsity: Any
+    shape: tuple[int, int], rank: Any, row_sparsity: Any, column_sparsity: Any, words: str = ""
 ) -> tuple[int, int]:
-    """Validate the sizes against the shape of Θ and return s₁ and s₂ as integers."""
+    """Validate the sizes against the shape of Θ and return s₁ and s₂ as integers.
+
+    ``words``: what else an estimator accepts, for the message.
+    """
     rows = shape[0] if row_sparsity is None else row_sparsity
     columns = shape[1] if column_sparsity is None else column_sparsity
-    check_size("row_sparsity", rows, shape[0], "the number of rows of Θ (predictors)")
-    check_size("column_sparsity", columns, shape[1], "the number of columns of Θ (responses)")
-    check_size("rank", rank, min(rows, columns), "the smaller of row_sparsity and column_sparsity")
+    check_size("row_sparsity", rows, shape[0], f"the number of rows of Θ (predictors){words}")
+    check_size(
+        "column_sparsity", columns, shape[1], f"the number of columns of Θ (responses){words}"
+    )
+    both = "the smaller of row_sparsity and column_sparsity"
+    check_size("rank", rank, min(rows, columns), both + ('; or "auto"' if words else ""))
     return int(rows), int(columns)
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import thinrank
 from thinrank.cli import app
 
-SIZES = ("--rank", "1", "--rows", "2", "--columns", "2")
+SIZES = ("--rank", "1", "--predictors", "2", "--responses", "2")
 """Given sizes, so that a fit takes milliseconds."""
 
 
@@ -24,8 +24,10 @@ def numbers(n=40, p=6, seed=0):
     return X, (X @ effects + 0.2 * rng.standard_normal((n, 3))).round(4)
 
 
-def csv_text(matrix, names, index=None, *, delimiter=",", decimal=".", end="\n", corner="id"):
-    """A matrix as the text of a CSV file."""
+def csv_text(matrix, names, index=True, *, delimiter=",", decimal=".", end="\n", corner="id"):
+    """A matrix as the text of a CSV file; ``index``: names of rows, True for s0, s1, …."""
+    if index is True:
+        index = [f"s{i}" for i in range(len(matrix))]
     header = delimiter.join(names if index is None else [corner, *names])
     lines = [header]
     for i, row in enumerate(matrix):
@@ -34,12 +36,11 @@ def csv_text(matrix, names, index=None, *, delimiter=",", decimal=".", end="\n",
     return end.join(lines) + end
 
 
-def write_pair(folder, n=40, index=False):
+def write_pair(folder, n=40, index=True):
     """X.csv and Y.csv in a folder; the numbers in them."""
     X, Y = numbers(n)
-    rows = [f"s{i}" for i in range(n)] if index else None
-    (folder / "X.csv").write_text(csv_text(X, list("abcdef"), rows))
-    (folder / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"], rows))
+    (folder / "X.csv").write_text(csv_text(X, list("abcdef"), index or None))
+    (folder / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"], index or None))
     return X, Y
 
 

@@ -38,7 +38,7 @@ def test_a_model_in_python_predicts_what_the_command_does(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     data, model = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     exec(data, {})
-    sizes = ("--rank", "1", "--rows", "3", "--columns", "2")
+    sizes = ("--rank", "1", "--predictors", "3", "--responses", "2")
     assert run("fit", "X.csv", "Y.csv", "-o", "model", *sizes).code == 0
     (tmp_path / "X.csv").rename(tmp_path / "new.csv")
     assert run("predict", "model", "new.csv", "-o", "p.npy").code == 0

@@ -1,13 +1,15 @@
 """What the commands say beside the results: cells, options and remedies that can be typed."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from messy_files import SIZES, csv_text, numbers, run, write_pair
+from messy_files import SIZES, csv_text, environment, numbers, run, write_pair
 
 import thinrank as tr
-from thinrank.cli.progress_lines import ProgressLines
+from thinrank.cli.fit import ProgressLines
 from thinrank.core.result import Record
 
 FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
@@ -46,15 +48,18 @@ def test_a_text_among_the_numbers_of_a_response(here):
     write_responses(here, {5: "high"})
     error = run(*FIT, *SIZES).error
     assert "Y.csv, row 5, column 'v': expected a number, got 'high'; correct the cell or" in error
-    assert "leave it empty (for categories give --categorical v --family v=multinomial)" in error
+    assert (
+        "leave it empty; if it marks missing cells, give --missing high (--drop v leaves the"
+        in error
+    )
     # the text is named, and not a number in the first row of X
-    again = run(*FIT, *SIZES, "--categorical", "v").error
-    assert "row 5, column 'v': expected a number, got 'high'; correct the cell" in again
+    again = run(*FIT, *SIZES, "--categories", "v").error
+    assert "row 5, column 'v': expected a number, got 'high' (for categories" in again
     numbers_only = {row: str(row % 3) for row in range(2, 42)}
     write_responses(here, numbers_only)
-    coded = run(*FIT, *SIZES, "--categorical", "v").error
+    coded = run(*FIT, *SIZES, "--categories", "v").error
     assert "column 'v': has numbers as categories, which need --family v=multinomial" in coded
-    assert run(*FIT, *SIZES, "--categorical", "v", "--family", "v=multinomial").code == 0
+    assert run(*FIT, *SIZES, "--categories", "v", "--family", "v=multinomial").code == 0
 
 
 def test_a_response_of_texts_is_named_by_its_first_row(here):
@@ -65,10 +70,10 @@ def test_a_response_of_texts_is_named_by_its_first_row(here):
 
 
 def test_predictors_is_another_name_of_rows(here):
-    done = run(*FIT, "--rank", "1", "--predictors", "2", "--columns", "2", "--json")
+    done = run(*FIT, "--rank", "1", "--predictors", "2", "--responses", "2", "--json")
     assert len(done.json["predictors"]) == 2
     shown = run(*FIT, *SIZES, "--overwrite")
-    assert shown.out.startswith("40 samples, 6 predictors, 3 responses\n")
+    assert shown.out.splitlines()[1] == "40 samples, 6 predictors, 3 responses"
     assert "predictions for other samples" in shown.out
     assert run("predict", "m", "X.csv").out == "Predictions of 40 samples are in predictions.csv\n"
     # ignored columns are told only if predictions are made
@@ -83,7 +88,7 @@ def test_predictors_is_another_name_of_rows(here):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--row", "5"), "No such option: --row (did you mean --rows"),
+        (("--row", "5"), "No such option: --row"),
         (("--predictor", "5"), "No such option: --predictor (did you mean --predictors"),
         (("--drop", "NDD1"), "'NDD1'"),
         (("--keep", "ndd1_ypd"), "'ndd1_ypd'"),
@@ -112,7 +117,7 @@ def test_responses_of_families_keep_their_names(here, family):
     assert re.search(r"^  visits \(n\) +\d", done.out, re.M)  # the table of the responses
     assert list(tr.load("m").target_names_in_) == ["visits (n)", "calls", "mails"]
     assert run("predict", "m", "X.csv", "-o", "p.csv").code == 0
-    assert (here / "p.csv").read_text().splitlines()[0] == "visits (n),calls,mails"
+    assert (here / "p.csv").read_text().splitlines()[0] == "id,visits (n),calls,mails"
 
 
 def test_counts_that_are_not_whole_numbers(here):
@@ -174,7 +179,7 @@ def test_many_predictors_come_with_a_way_to_fewer(here):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 25)).round(3)
     (here / "X.csv").write_text(csv_text(X, [f"g{j}" for j in range(25)]))
-    many = run(*FIT, "--rank", "1", "--rows", "21", "--columns", "2", "--ridge", "0.1")
+    many = run(*FIT, "--rank", "1", "--predictors", "21", "--responses", "2", "--ridge", "0.1")
     assert "21 predictors are in use. For fewer, fit again with --refit-rule thinnest" in many.out
 
 
@@ -198,7 +203,7 @@ def spreadsheet(tmp_path, monkeypatch):
 def changed(folder, row, column, cell):
     """new.csv: X.csv with another cell."""
     lines = [line.split(";") for line in (folder / "X.csv").read_text("utf-8-sig").splitlines()]
-    lines[row][column] = cell
+    lines[row][column + 1] = cell
     (folder / "new.csv").write_text("\n".join(map(";".join, lines)))
     return "new.csv"
 
@@ -207,15 +212,16 @@ def test_predictions_are_written_in_the_style_of_the_predictors(spreadsheet):
     assert run(*FIT, *SIZES, "--keep", "instrument").code == 0
     assert run("predict", "m", "X.csv", "-o", "p.csv").code == 0
     raw = (spreadsheet / "p.csv").read_bytes()
-    assert raw.startswith(b"\xef\xbb\xbfGlucose (g/L);v;w\n")
-    rows = [line.split(";") for line in raw.decode("utf-8-sig").splitlines()[1:]]
+    assert raw.startswith(b"\xef\xbb\xbfid;Glucose (g/L);v;w\n")
+    named = [line.split(";") for line in raw.decode("utf-8-sig").splitlines()[1:]]
+    rows = [row[1:] for row in named]
     assert len(rows) == 40
     assert run("predict", "m", "X.csv", "-o", "p.npy").code == 0
     written = [[float(cell.replace(",", ".")) for cell in row] for row in rows]
     np.testing.assert_allclose(written, np.load("p.npy"), rtol=1e-9)
     assert all(len(cell.strip("-").replace(",", "").lstrip("0")) <= 10 for r in rows for cell in r)
     assert run("predict", "m", "X.csv", "-o", "p.tsv").code == 0
-    assert (spreadsheet / "p.tsv").read_text("utf-8-sig").splitlines()[1] == "\t".join(rows[0])
+    assert (spreadsheet / "p.tsv").read_text("utf-8-sig").splitlines()[1] == "\t".join(named[0])
     # predict recommends no option of fit
     for cell, remedy in (("", "fill them in, or fit again with"), ("error", "correct the cell")):
         done = run("predict", "m", changed(spreadsheet, 3, 0, cell), "-o", "q.csv")
@@ -223,7 +229,7 @@ def test_predictions_are_written_in_the_style_of_the_predictors(spreadsheet):
         assert "new.csv, row 4, column '1115 nm': " in done.error
         assert remedy in done.error
         assert "--drop" not in done.error
-        assert "--categorical" not in done.error
+        assert "--categories" not in done.error
     done = run("predict", "m", changed(spreadsheet, 3, 6, "Zeiss"), "-o", "q.csv")
     assert "'Zeiss' is not one of the fit, which had 'Foss', 'Bruker'" in done.error
     assert "(correct the cell, or fit again without the column: --drop instrument)" in done.error
@@ -232,29 +238,75 @@ def test_predictions_are_written_in_the_style_of_the_predictors(spreadsheet):
 def test_names_in_recommendations_can_be_typed(spreadsheet):
     changed(spreadsheet, 3, 0, "error")
     done = run("fit", "new.csv", "Y.csv", "-o", "m", *SIZES)
-    assert "(for categories give --categorical '1115 nm')" in done.error
+    assert "for categories give --categories '1115 nm'" in done.error
     Y = (spreadsheet / "Y.csv").read_text().splitlines()
-    Y[1:] = [";" + line.split(";", 1)[1] for line in Y[1:]]
+    Y[1:] = [";".join([line.split(";")[0], "", *line.split(";")[2:]]) for line in Y[1:]]
     (spreadsheet / "Y.csv").write_text("\n".join(Y))
     assert "leave it out with --drop 'Glucose (g/L)'" in run(*FIT, *SIZES).error
 
 
 def test_a_header_of_numbers_is_asked_for(spreadsheet):
-    X, _ = numbers()
-    text = csv_text(X, ["1115", "1120", "1125", "1130", "1135", "1140"], delimiter=";", decimal=",")
-    (spreadsheet / "X.csv").write_text(text)
-    done = run(*FIT, *SIZES)
+    X, Y = numbers()
+    names = ["1115", "1120", "1125", "1130", "1135", "1140"]
+    (spreadsheet / "X.csv").write_text(csv_text(X, names, None, delimiter=";", decimal=","))
+    (spreadsheet / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"], None))
+    done = run(*FIT, *SIZES, "--no-index")
     assert done.code == 3
     assert "X.csv has 41 rows and Y.csv has 40" in done.error
     assert "is the first row of X.csv a header? Then give --header" in done.error
-    assert "(give --header if the first row has the names)" in done.err
-    right = run(*FIT, *SIZES, "--header", "--json")
+    right = run(*FIT, *SIZES, "--no-index", "--header", "--json")
     assert right.json["predictors"] == ["1115", "1130"]
 
 
-def test_spreadsheets_are_to_be_saved_as_csv(here):
-    (here / "X.xlsx").write_bytes(b"PK")
-    done = run("fit", "X.xlsx", "Y.csv", "-o", "m")
+def test_other_spreadsheets_are_to_be_saved(here):
+    (here / "X.ods").write_bytes(b"PK")
+    done = run("fit", "X.ods", "Y.csv", "-o", "m")
     assert done.code == 3
-    assert "unknown file type '.xlsx'" in done.error
-    assert done.error.endswith("; save it as CSV")
+    assert "unknown file type '.ods'" in done.error
+    assert done.error.endswith("; save it as .xlsx or .csv")
+
+
+def test_responses_are_columns_or_a_number(here):
+    X, Y = numbers()
+    (here / "all.csv").write_text(csv_text(np.column_stack([X, Y]), [*"abcdef", "u", "v", "w"]))
+    done = run("fit", "all.csv", "--responses", "u,v,w", *SIZES, "-o", "m", "--json")
+    assert done.json["responses"] == ["u", "v"]
+    assert done.json["pairing"] == "Predictors and responses are columns of all.csv"
+    old = ("--rank", "1", "--rows", "2", "--columns", "2")
+    again = run("fit", "all.csv", "--responses", "u,v,w", *old, "-o", "n", "--json")
+    assert again.json["predictors"] == done.json["predictors"] == ["a", "d"]
+    assert "several numbers" in run(*FIT, *SIZES, "--columns", "3").error
+
+
+def test_two_texts_are_yes_and_no(here):
+    X, _ = numbers()
+    lines = [f"s{i},{'yes' if x > 0 else 'no'}" for i, x in enumerate(X[:, 0])]
+    (here / "Y.csv").write_text("\n".join(["id,ill", *lines]))
+    sizes = ("--rank", "1", "--predictors", "1", "--responses", "1", "--ridge", "0.1")
+    assert "--family ill=bernoulli" in run(*FIT, *sizes).error
+    done = run(*FIT, *sizes, "--family", "bernoulli")
+    assert done.code == 0, done.err
+    assert "note: 'ill': the prediction is the probability of 'yes'" in done.err
+    assert run("predict", "m", "X.csv", "-o", "p.npy").code == 0
+    assert np.mean((np.load("p.npy")[:, 0] > 0.5) == (X[:, 0] > 0)) > 0.9
+
+
+def test_counts_are_noticed_and_many_folds_refused(here):
+    write_counts(here, ["u", "v", "w"])
+    assert "note: responses look like counts: --family poisson" in run(*FIT, *SIZES).err
+    done = run(*FIT, "--cv", "1000", "--overwrite")
+    assert (done.code, "--cv: must be at most the number of samples, 40" in done.error) == (2, True)
+
+
+def test_a_closed_pipe_is_no_error(here):
+    assert run(*FIT, *SIZES).code == 0
+    code = "import sys; from thinrank.__main__ import run; run()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "inspect", "m"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode in (0, 141)  # 0 if nothing was left to be written

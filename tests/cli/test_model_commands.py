@@ -39,7 +39,7 @@ def model(here):
         (("fit", "none.csv", "Y.csv"), "none.csv: there is no such file"),
         (("fit", ".", "Y.csv"), ".: is a folder, expected a file"),
         ((*FIT, "--rank", "many"), "--rank: must be a whole number or auto, not 'many'"),
-        ((*FIT, "--rows", "few"), "--rows: must be a whole number or auto or all"),
+        ((*FIT, "--predictors", "few"), "--predictors: must be a whole number or auto or all"),
         ((*FIT, "--ridge", "some"), "--ridge: must be a number or auto"),
         ((*FIT, "--criterion", "best"), "--criterion: must be one of auto, cv, pic"),
         ((*FIT, "--refit-rule", "all"), "--refit-rule: must be one of best"),
@@ -51,13 +51,13 @@ def model(here):
         ((*FIT, "--family", "huber", "--loss", "huber"), "is for responses of the family gaussian"),
         ((*FIT, "--keep", "zz"), "--keep: there is no predictor 'zz'; there are 'a', 'b'"),
         ((*FIT, "--drop", "zz"), "--drop: there is no column 'zz'"),
-        ((*FIT, "--index", "zz"), "--index: no column 'zz' in X.csv and Y.csv"),
+        ((*FIT, "--index", "zz"), "--index: X.csv or Y.csv has no column 'zz'"),
         ((*FIT, "--index", "a", "--no-index"), "either --index or --no-index"),
         ((*FIT, "--join", "a", "--no-index"), "takes the place of --index"),
         ((*FIT, "--responses", "zz"), "--responses: Y.csv has no column 'zz'"),
         ((*FIT, "--colour", "red"), "No such option: --colour"),
         (("predict", "none", "X.csv"), "none: there is no such folder"),
-        (("predict", "m", "X.csv", "-o", "p.xls"), "must end in .csv, .tsv, .parquet, .npy"),
+        (("predict", "m", "X.csv", "-o", "p.xls"), "must end in .csv, .tsv, .xlsx, .parquet, .npy"),
         (("predict", "m", "X.csv", "-o", "no/p.csv"), "there is no folder no"),
         (("inspect", "none"), "none: there is no such folder"),
         (("frobnicate",), "No such command 'frobnicate'"),
@@ -80,10 +80,12 @@ def test_usage_errors_in_json(here):
 
 def test_a_folder_that_exists_is_not_replaced_without_being_asked(model, here):
     before = (model / "model.json").read_bytes()
-    again = run(*FIT, "--rank", "1", "--rows", "3", "--columns", "2")
+    again = run(*FIT, "--rank", "1", "--predictors", "3", "--responses", "2")
     assert (again.code, "use --overwrite" in again.error) == (2, True)
     assert (model / "model.json").read_bytes() == before
-    assert run(*FIT, "--rank", "1", "--rows", "3", "--columns", "2", "--overwrite").code == 0
+    assert (
+        run(*FIT, "--rank", "1", "--predictors", "3", "--responses", "2", "--overwrite").code == 0
+    )
     assert len(tr.load(model).row_support_) == 3
     (here / "mine").mkdir()
     (here / "mine" / "diary.txt").write_text("dear")
@@ -137,15 +139,15 @@ def test_a_model_without_predictors_predicts_the_means(here):
 
 
 def test_sizes_that_do_not_fit_the_data(here):
-    result = run(*FIT, "--rank", "9", "--rows", "9", "--columns", "2")
+    result = run(*FIT, "--rank", "9", "--predictors", "9", "--responses", "2")
     assert result.code == 2
-    assert "--rows must be a whole number from 1 to 6 (the number of predictors), got 9" in (
-        result.error
+    assert (
+        "--predictors must be a whole number from 1 to 6 (the number of predictors; or auto, or all"
+        in (result.error)
     )
-    result = run(*FIT, "--rank", "9", "--rows", "4", "--columns", "2")
-    assert "--rank must be a whole number from 1 to 2 (the smaller of --rows and --columns)" in (
-        result.error
-    )
+    result = run(*FIT, "--rank", "9", "--predictors", "4", "--responses", "2")
+    told = "from 1 to 2 (the smaller of --predictors and --responses; or auto)"
+    assert f"--rank must be a whole number {told}" in result.error
     result = run(*FIT, "--rank", "9")
     assert (result.code, "--rank must be a whole number from 1 to 3" in result.error) == (2, True)
     assert "sparsity" not in result.error
@@ -207,8 +209,8 @@ def test_records_that_are_no_records(model):
 
 def test_options_reach_the_estimator(here):
     options = (
-        "--rank 1 --rows all --columns 2 --ridge 0.5 --criterion bic --cv 4 --jobs 1 --seed 7 "
-        "--refit-rule one_se --loss huber --keep b,f"
+        "--rank 1 --predictors all --responses 2 --ridge 0.5 --criterion bic --cv 4 --jobs 1 "
+        "--seed 7 --refit-rule one_se --loss huber --keep b,f"
     )
     assert run(*FIT, *options.split()).code == 0
     given = tr.load("m").get_params()
@@ -274,7 +276,7 @@ def test_fit_and_predict_need_no_optional_library(here):
         "import sys\n"
         "class Missing:\n"
         "    def find_spec(self, name, *rest):\n"
-        "        if name in ('pandas', 'polars', 'pyarrow', 'matplotlib', 'jinja2'):\n"
+        "        if name in ('polars', 'pyarrow', 'openpyxl', 'matplotlib', 'jinja2'):\n"
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Missing())\n"
         "from thinrank.cli import app\n"

@@ -14,7 +14,7 @@ STABILITY = ("stability", "m", "--resamples", "4", "--jobs", "1")
 @pytest.fixture
 def model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_pair(tmp_path, index=True)
+    write_pair(tmp_path)
     assert run(*FIT, *SIZES).code == 0
     return tmp_path / "m"
 
@@ -68,7 +68,9 @@ def test_fewer_predictors_and_json(model):
 
 
 def test_a_smaller_number_of_predictors_is_proposed_if_the_bound_says_nothing(model):
-    assert run(*FIT, "--rank", "1", "--rows", "5", "--columns", "2", "--overwrite").code == 0
+    assert (
+        run(*FIT, "--rank", "1", "--predictors", "5", "--responses", "2", "--overwrite").code == 0
+    )
     text = " ".join(run(*STABILITY).out.split())
     assert "The bound on wrong predictors says nothing" in text
     assert "With --predictors 1 each fit selects 1 of 6, and the bound is 0.33." in text
@@ -81,7 +83,7 @@ def test_the_report_has_the_frequencies_until_the_model_is_replaced(model):
     page = (model / "report.html").read_text()
     assert "Stable predictors (selected in at least 75 % of the 8 fits" in page
     assert "s39" in page  # names of the samples
-    replaced = run(*FIT, "--rank", "1", "--rows", "3", "--columns", "2", "--overwrite")
+    replaced = run(*FIT, "--rank", "1", "--predictors", "3", "--responses", "2", "--overwrite")
     assert "note: m/stability.csv is about the model that was replaced" in replaced.err
     assert "note: m/report.html is about the model that was replaced" in replaced.err
     stale = run("report", "m")
@@ -115,7 +117,8 @@ def test_categories_and_no_predictor(tmp_path, monkeypatch):
     X, Y = numbers()
     (tmp_path / "X.csv").write_text(csv_text(X, list("abcdef")))
     stages = ["low" if y < 0 else "high" for y in Y[:, 0]]
-    lines = ["u,stage", *(f"{y},{s}" for y, s in zip(Y[:, 1], stages, strict=True))]
+    lines = [f"s{i},{Y[i, 1]},{stage}" for i, stage in enumerate(stages)]
+    lines.insert(0, "id,u,stage")
     (tmp_path / "Y.csv").write_text("\n".join(lines))
     assert run(*FIT, *SIZES, "--ridge", "0.1", "--family", "stage=multinomial").code == 0
     found = run("stability", "m", "--resamples", "1", "--jobs", "1", "--json").json

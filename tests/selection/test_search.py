@@ -220,6 +220,16 @@ def test_masks_and_groups():
         np.testing.assert_allclose(est.search_[-1].split_scores, given.search_[-1].split_scores)
 
 
+def test_groups_of_the_estimator_that_searches():
+    X, Y, _ = data()
+    groups = np.repeat(np.arange(6), 8)
+    splits = list(GroupKFold(3).split(X, groups=groups))
+    given = tr.SparseReducedRankRegressor(2, cv=splits).fit(X, Y)
+    for cv in (GroupKFold(3), 3):
+        grouped = tr.SparseReducedRankRegressor(2, cv=cv).fit(X, Y, groups=groups)
+        assert grouped.best_params_ == given.best_params_
+
+
 # --------------------------------------------------------------------------- what is found
 
 

@@ -3,96 +3,226 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from thinrank import __version__
-from thinrank.calcium import (
-    CalciumImaging,
-    Decisions,
-    Scores,
-    accepted_neurons,
-    make_movie,
-    read_decisions,
-    read_frame_rate,
-    read_regions,
-    select_neurons,
+from thinrank.cli.options import (
+    Debug,
+    check_output_folder,
+    number,
+    plain_console,
+    typed_command,
 )
-from thinrank.calcium.decisions import check_movie
-from thinrank.calcium.export import describe, write_results
-from thinrank.calcium.folder import check_destination, whole_folder, write_summary
-from thinrank.calcium.movie import open_movie
-from thinrank.calcium.windows import mask_of
-from thinrank.cli.exit_codes import Output, UnusableArgumentError
-from thinrank.cli.output_place import check_output_folder
+from thinrank.cli.running import Output, UnusableArgumentError, carry_out
 from thinrank.core.imports import import_optional
-from thinrank.report import MovieAnalysis, write_movie_page
-from thinrank.report.document import check_libraries
 
-SIMULATED_FRAME_RATE = 7.0
-"""Default number of frames per second of the simulated movie."""
+if TYPE_CHECKING:
+    from thinrank.calcium import CalciumImaging, Decisions, Scores
 
-
-@dataclass(frozen=True)
-class CalciumRequest:
-    """The arguments of the command."""
-
-    movie: Path | None  # the file; None for a simulated movie
-    out: Path  # folder of the results
-    # arguments of :class:`~thinrank.calcium.CalciumImaging`. The frame rate may be None, if the
-    # movie has it
-    settings: dict[str, Any]
-    dataset: str | None  # name of the array in the file
-    labels: Path | None  # file with regions marked by a person, in the format of NeuroFinder
-    nwb: bool  # whether to write an NWB file, and the files of suite2p
-    suite2p: bool
-    accept: Path | None  # file with decisions; only accepted neurons are written
-    hide_doubtful: bool  # whether to leave out doubtful neurons
-    overwrite: bool  # whether to replace earlier results
-    seed: int  # seed of the simulated movie
-    command: str  # the command as typed
+_SIMULATED_FRAME_RATE = 7.0  # frames per second of the simulated movie, if none are given
 
 
-def run_calcium(console: Console, request: CalciumRequest, output: Output) -> None:
-    """Run the command; after a failure no new folder is left behind."""
+def calcium(
+    movie: Annotated[
+        Path | None,
+        typer.Argument(help="The movie: TIFF, NPY, NPZ, HDF5, Zarr or NWB.", show_default=False),
+    ] = None,
+    frame_rate: Annotated[
+        float | None,
+        typer.Option(min=0, help="Frames per second.", show_default="metadata of ScanImage"),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the results; must be new or empty.")
+    ] = Path("neurons"),
+    neuron_radius: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Approximate radius of a neuron in pixels.", show_default="from the movie"
+        ),
+    ] = None,
+    rank: Annotated[str, typer.Option(help="Rank of the fit: a number or auto.")] = "auto",
+    rows: Annotated[
+        str, typer.Option(help="Maximal number of frames with spikes: a number or auto.")
+    ] = "auto",
+    columns: Annotated[
+        str, typer.Option(help="Maximal number of pixels in neurons: a number or auto.")
+    ] = "auto",
+    decay: Annotated[
+        str | None,
+        typer.Option(
+            help="Fraction of the fluorescence that remains after one frame: a number or estimate.",
+            show_default="1 - 1/frame rate",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(help="What to subtract from each pixel: median, percentile or none.")
+    ] = "median",
+    smoothing: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Standard deviation of the Gaussian filter in pixels; 0 for none.",
+            show_default="half the radius",
+        ),
+    ] = None,
+    background: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Standard deviation in pixels of the filter of the background; 0 for none.",
+            show_default="3 radii",
+        ),
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="Correct rigid motion of the frames first.")
+    ] = False,
+    neuropil: Annotated[
+        float,
+        typer.Option(min=0, max=2, help="Fraction of the light around a neuron to subtract."),
+    ] = 0.7,
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the array in an NPZ, HDF5, Zarr or NWB file.")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Labelled regions to compare with, in NeuroFinder's JSON format."),
+    ] = None,
+    accept: Annotated[
+        Path | None,
+        typer.Option(help="Write the neurons accepted in this file only, saved on the page."),
+    ] = None,
+    hide_doubtful: Annotated[
+        bool, typer.Option("--hide-doubtful", help="Leave out doubtful neurons.")
+    ] = False,
+    nwb: Annotated[bool, typer.Option("--nwb", help="Also write an NWB file.")] = False,
+    suite2p: Annotated[
+        bool, typer.Option("--suite2p", help="Also write the files of suite2p.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")
+    ] = False,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Use a simulated movie instead of a file.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated movie.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Find the neurons of a calcium imaging movie, with their traces and spikes.
+
+    Writes regions (JSON), traces and fluorescence (CSV), footprints (TIFF) and an HTML page to one
+    folder, which is created when everything is finished.
+    """
+    from thinrank.calcium.frame_rate import may_have_frame_rate
+
+    if simulate == (movie is not None):
+        raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
+    if frame_rate is None and movie is not None and not may_have_frame_rate(movie):
+        raise typer.BadParameter(
+            "the number of frames per second is required", param_hint="--frame-rate"
+        )
+    settings = {
+        "frame_rate": frame_rate,
+        "rank": number(rank, int, ("auto",), "--rank"),
+        "row_sparsity": number(rows, int, ("auto",), "--rows"),
+        "column_sparsity": number(columns, int, ("auto",), "--columns"),
+        "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
+        "baseline": baseline,
+        "neuropil": neuropil,
+        "register": register,
+    }
+    optional = {
+        "neuron_radius": neuron_radius,
+        "smoothing": smoothing,
+        "background": background,
+    }
+    settings |= {name: value for name, value in optional.items() if value is not None}
+    output = Output(debug=debug)
+
+    def work() -> None:
+        _fit_movie(
+            movie,
+            out,
+            settings,
+            output,
+            dataset=dataset,
+            labels=labels,
+            nwb=nwb,
+            suite2p=suite2p,
+            accept=accept,
+            hide_doubtful=hide_doubtful,
+            overwrite=overwrite,
+            seed=seed,
+        )
+
+    raise typer.Exit(carry_out("calcium", output, work))
+
+
+def _fit_movie(
+    source: Path | None,
+    out: Path,
+    settings: dict[str, Any],
+    output: Output,
+    *,
+    dataset: str | None,
+    labels: Path | None,
+    nwb: bool,
+    suite2p: bool,
+    accept: Path | None,
+    hide_doubtful: bool,
+    overwrite: bool,
+    seed: int,
+) -> None:
+    """Fit a movie, or a simulated one; after a failure no new folder is left behind."""
+    from thinrank.calcium import (
+        CalciumImaging,
+        make_movie,
+        read_decisions,
+        read_regions,
+        select_neurons,
+    )
+    from thinrank.calcium.decisions import check_movie
+    from thinrank.calcium.export import describe, write_results
+    from thinrank.calcium.folder import whole_folder, write_summary
+    from thinrank.calcium.movie import open_movie
+    from thinrank.report import MovieAnalysis, write_movie_page
+
     # check everything that can fail before the fit, which takes long
-    _check_out(request.out, request.overwrite)
-    for file in (request.movie, request.labels, request.accept):
+    _check_out(out, overwrite)
+    for file in (source, labels, accept):
         if file is not None and not file.exists():
             raise UnusableArgumentError(f"{file}: there is no such file")
-    _check_libraries(request)
-    labelled = None if request.labels is None else read_regions(request.labels)
-    decisions = None if request.accept is None else read_decisions(request.accept)
-    if decisions is not None and request.movie is not None:
-        with open_movie(request.movie, request.dataset) as opened:
+    _check_libraries(nwb, settings.get("register", False))
+    labelled = None if labels is None else read_regions(labels)
+    decisions = None if accept is None else read_decisions(accept)
+    if decisions is not None and source is not None:
+        with open_movie(source, dataset) as opened:
             check_movie(decisions, opened.shape)
-    settings = request.settings | {"frame_rate": _frame_rate(request, output)}
+    settings = settings | {"frame_rate": _frame_rate(source, settings["frame_rate"], output)}
     imaging = CalciumImaging(**settings, verbose=1)
 
-    movie: Any = request.movie
+    movie: Any = source
     name = str(movie)
     if movie is None:
-        movie, truth = make_movie(frame_rate=settings["frame_rate"], random_state=request.seed)
-        name = f"a simulated movie (seed {request.seed})"
+        movie, truth = make_movie(frame_rate=settings["frame_rate"], random_state=seed)
+        name = f"a simulated movie (seed {seed})"
         labelled = truth.regions
 
     began = time.perf_counter()
-    imaging.fit(movie, dataset=request.dataset)
+    imaging.fit(movie, dataset=dataset)
     seconds = time.perf_counter() - began
 
-    kept = _kept(imaging, decisions, request.hide_doubtful, output)
+    kept = _kept(imaging, decisions, hide_doubtful, output)
     shown = imaging if len(kept) == imaging.n_neurons_ else select_neurons(imaging, kept)
     scores = None if labelled is None else shown.score(labelled)
     if labelled is not None:
         _tell_outside(labelled, imaging.mean_image_.shape, output)
-    with whole_folder(request.out, request.overwrite) as place:
-        write_results(shown, place, nwb=request.nwb, suite2p=request.suite2p)
-        table = _settings(request, settings, shown, seconds)
+    with whole_folder(out, overwrite) as place:
+        write_results(shown, place, nwb=nwb, suite2p=suite2p)
+        table = _settings(settings, shown, seconds)
         analysis = MovieAnalysis(name, shown, labelled, scores, table, review=True)
         write_movie_page(analysis, place / "page.html")
         write_summary(
@@ -105,29 +235,30 @@ def run_calcium(console: Console, request: CalciumRequest, output: Output) -> No
                 "doubtful": (np.flatnonzero(shown.quality_.doubtful) + 1).tolist(),
                 **({} if scores is None else {"scores": scores.as_dict()}),
                 "seconds": round(seconds, 3),
-                "command": request.command,
+                "command": typed_command(),
                 "thinrank": __version__,
             },
         )
-    output.kept = f"the results are in {request.out}"
-    _tell(console, shown, scores, request.out)
+    output.kept = f"the results are in {out}"
+    _tell(shown, scores, out)
 
 
-def _frame_rate(request: CalciumRequest, output: Output) -> float:
+def _frame_rate(movie: Path | None, given: float | None, output: Output) -> float:
     """The frame rate that was given, or that the movie has."""
-    given = request.settings["frame_rate"]
+    from thinrank.calcium import read_frame_rate
+
     if given is not None:
         return float(given)
-    if request.movie is None:
-        return SIMULATED_FRAME_RATE
-    found = read_frame_rate(request.movie)
+    if movie is None:
+        return _SIMULATED_FRAME_RATE
+    found = read_frame_rate(movie)
     if found is None:
         raise typer.BadParameter(
-            f"the number of frames per second is required: {request.movie} has no metadata of "
-            "ScanImage with it",
+            f"the number of frames per second is required: {movie} has no metadata of ScanImage "
+            "with it",
             param_hint="--frame-rate",
         )
-    output.note(f"{request.movie}: {found:g} frames per second, from the metadata of ScanImage")
+    output.note(f"{movie}: {found:g} frames per second, from the metadata of ScanImage")
     return found
 
 
@@ -135,6 +266,8 @@ def _kept(
     imaging: CalciumImaging, decisions: Decisions | None, hide_doubtful: bool, output: Output
 ) -> np.ndarray:
     """Indices of the neurons that are written; notes tell how many are not."""
+    from thinrank.calcium import accepted_neurons
+
     kept = np.arange(imaging.n_neurons_)
     if decisions is not None:
         kept = accepted_neurons(decisions, imaging.region_coordinates_, imaging.shape_)
@@ -154,6 +287,8 @@ def _kept(
 
 def _check_out(out: Path, overwrite: bool) -> None:
     """Raise a usage error before the fit, which takes long, if the results cannot be written."""
+    from thinrank.calcium.folder import check_destination
+
     try:
         check_destination(out, overwrite)
     except OSError as error:
@@ -163,6 +298,8 @@ def _check_out(out: Path, overwrite: bool) -> None:
 
 def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:
     """Tell how many labelled regions are outside the frames: they may be of another movie."""
+    from thinrank.calcium.windows import mask_of
+
     count = sum(not mask_of(region, shape).any() for region in labelled)
     if count:
         output.note(
@@ -171,21 +308,17 @@ def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Ou
         )
 
 
-def _check_libraries(request: CalciumRequest) -> None:
+def _check_libraries(nwb: bool, register: bool) -> None:
     """Raise an ImportError that names the extra if a library that is needed later is missing."""
+    from thinrank.report.document import check_libraries
+
     check_libraries()
-    for library, needed in {
-        "tifffile": True,
-        "pynwb": request.nwb,
-        "skimage.registration": request.settings.get("register", False),
-    }.items():
+    for library, needed in (("tifffile", True), ("pynwb", nwb), ("skimage.registration", register)):
         if needed:
             import_optional(library)
 
 
-def _settings(
-    request: CalciumRequest, given: dict[str, Any], imaging: CalciumImaging, seconds: float
-) -> dict[str, str]:
+def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) -> dict[str, str]:
     """Return the last table of the page: the given settings, and the resulting values."""
     asked = {name: str(value) for name, value in given.items() if value is not None}
     moved = {}
@@ -193,7 +326,7 @@ def _settings(
         spread = imaging.shifts_.std(axis=0)
         moved = {"shifts of frames": f"{spread[0]:.2f} rows, {spread[1]:.2f} columns (SD)"}
     return {
-        "command": f"`{request.command}`",
+        "command": f"`{typed_command()}`",
         **{name.replace("_", " "): value for name, value in asked.items()},
         **moved,
         "decay per frame": f"{imaging.decay_:.4f}",
@@ -205,7 +338,7 @@ def _settings(
     }
 
 
-def _tell(console: Console, imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
+def _tell(imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
     count = len(imaging.region_coordinates_)
     text = f"{count} neuron{'' if count == 1 else 's'}"
     if scores is not None:
@@ -214,5 +347,6 @@ def _tell(console: Console, imaging: CalciumImaging, scores: Scores | None, out:
             f"recall {scores.recall:.2f}, precision {scores.precision:.2f}, "
             f"combined {scores.combined:.2f}"
         )
+    console = plain_console()
     console.print(text, soft_wrap=True)
     console.print(f"Results are in {out}; start with {out / 'page.html'}", soft_wrap=True)

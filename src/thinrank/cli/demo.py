@@ -4,31 +4,51 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from thinrank.core.factors import Factors
+import thinrank as tr
+from thinrank.cli.options import Debug, check_output_file, plain_console
+from thinrank.cli.running import Output, carry_out
 from thinrank.core.imports import how_to_install, is_installed
-from thinrank.datasets import make_two_way_sparse
-from thinrank.estimators import SparseReducedRankRegressor
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 _RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
 
-def run_demo(console: Console, seed: int, out: Path) -> None:
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated data.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File of the report; it is replaced.")
+    ] = Path("thinrank-demo.html"),
+    debug: Debug = False,
+) -> None:
+    """Simulate the two-way sparse setting of the paper, fit it, and show the results."""
+    check_output_file(out)
+    output = Output(debug=debug)
+    raise typer.Exit(carry_out("demo", output, lambda: _demo(plain_console(), seed, out)))
+
+
+def _demo(console: Console, seed: int, out: Path) -> None:
     """Fit one simulated data set, print tables of results, and write the report."""
     console.print(
         "Simulating the paper's strong two-way setting: "
         "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses."
     )
-    X, Y, truth = make_two_way_sparse(50, 100, 50, _RANK, _ROWS, _COLUMNS, random_state=seed)
+    X, Y, truth = tr.datasets.make_two_way_sparse(
+        50, 100, 50, _RANK, _ROWS, _COLUMNS, random_state=seed
+    )
     began = time.perf_counter()
     with console.status("choosing rank, predictors, responses and ridge"):
-        est = SparseReducedRankRegressor(ridge="auto").fit(X, Y)
+        est = tr.SparseReducedRankRegressor(ridge="auto").fit(X, Y)
     seconds = time.perf_counter() - began
+
+    from rich.table import Table
 
     table = Table(title=f"Results (seed {seed})")
     table.add_column("quantity")
@@ -53,8 +73,10 @@ def run_demo(console: Console, seed: int, out: Path) -> None:
     _write_report(console, est, X, Y, seed, out)
 
 
-def _supports(est: SparseReducedRankRegressor, truth: Factors) -> Table:
+def _supports(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> Table:
     """The true and the selected predictors and responses side by side."""
+    from rich.table import Table
+
     table = Table(title="Supports: indices of predictors and responses")
     for title in ("", "true", "found"):
         table.add_column(title)
@@ -84,11 +106,11 @@ def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Pa
     console.print(f"The report is in {out}", soft_wrap=True)
 
 
-def _ratio(error: np.ndarray, truth: Factors, order: Any) -> float:
+def _ratio(error: np.ndarray, truth: tr.Factors, order: Any) -> float:
     return float(np.linalg.norm(error, order) / np.linalg.norm(truth.theta, order))
 
 
-def _prediction_error(est: SparseReducedRankRegressor, truth: Factors, seed: int) -> float:
+def _prediction_error(est: tr.SparseReducedRankRegressor, truth: tr.Factors, seed: int) -> float:
     """Return the root mean squared error on new rows with noise of standard deviation 1."""
     rng = np.random.default_rng([seed, 1])
     X = rng.standard_normal((1000, truth.shape[0]))

@@ -4,77 +4,278 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 import thinrank as tr
-from thinrank.cli.exit_codes import Output
-from thinrank.cli.findings import as_json
-from thinrank.cli.option_names import in_options
-from thinrank.cli.output_place import check_output_folder
-from thinrank.cli.progress_lines import ProgressLines
-from thinrank.cli.training_data import DataRequest, TrainingData, check_files, load_data
-from thinrank.tables.errors import did_you_mean, listed
-from thinrank.tables.responses import ResponseColumns
+from thinrank.cli.options import (
+    CORES,
+    MODEL,
+    READING,
+    Debug,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Header,
+    Index,
+    Jobs,
+    Json,
+    Missing,
+    NoIndex,
+    Overwrite,
+    Quiet,
+    Seed,
+    check_output_folder,
+    decimal_mark,
+    delimiter_mark,
+    in_options,
+    index_choice,
+    names_of,
+    number,
+    size,
+    typed_command,
+    word,
+)
+from thinrank.cli.running import Output, carry_out
 
-FORMAT = "thinrank fit"
-"""Key of what the command stores with a model."""
+if TYPE_CHECKING:
+    from thinrank.cli.training_data import DataRequest, TrainingData
+
+_CRITERIA = ("auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv")
 _MANY = 20  # more predictors than this are hard to read as a selection
 
 
-@dataclass(frozen=True)
-class FitRequest:
-    """The arguments of the command."""
+def fit(
+    x: Annotated[
+        str, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Excel, Parquet, NPY or NPZ.")
+    ],
+    y: Annotated[
+        str | None,
+        typer.Argument(metavar="[Y]", help="Responses, one column each.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the model; must be new.")
+    ] = Path("model"),
+    join: Annotated[
+        str | None,
+        typer.Option(
+            help="Column by whose values rows of X and Y belong together; others are left out.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    rank: Annotated[
+        str, typer.Option(help="Number of factors: a number or auto.", rich_help_panel=MODEL)
+    ] = "auto",
+    predictors: Annotated[
+        str,
+        typer.Option(
+            help="Largest number of predictors: a number, auto or all.", rich_help_panel=MODEL
+        ),
+    ] = "auto",
+    responses: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Largest number of predicted responses: a number, auto or all. Or the columns "
+            "that are responses, if X has them too or Y has others: y1,y2.",
+            show_default="auto",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    rows: Annotated[str | None, typer.Option(hidden=True)] = None,
+    columns: Annotated[str | None, typer.Option(hidden=True)] = None,
+    ridge: Annotated[
+        str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=MODEL)
+    ] = "auto",
+    criterion: Annotated[
+        str,
+        typer.Option(help=f"How sizes are chosen: {', '.join(_CRITERIA)}.", rich_help_panel=MODEL),
+    ] = "auto",
+    cv: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=MODEL)] = 5,
+    refit_rule: Annotated[
+        str,
+        typer.Option(
+            help="Which model is chosen: best, one_se or thinnest.", rich_help_panel=MODEL
+        ),
+    ] = "best",
+    family: Annotated[
+        str,
+        typer.Option(
+            help="Of the responses: gaussian, bernoulli, poisson, negative_binomial, multinomial, "
+            "huber; or response=family,…",
+            rich_help_panel=MODEL,
+        ),
+    ] = "gaussian",
+    loss: Annotated[
+        str, typer.Option(help="squared, or huber for outliers.", rich_help_panel=MODEL)
+    ] = "squared",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Predictors in every model: age,sex.", rich_help_panel=MODEL),
+    ] = None,
+    impute: Annotated[
+        str | None,
+        typer.Option(
+            help="Replace missing predictors: mean.",
+            show_default="an error",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = CORES,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--categories",
+            help="Columns of categories, also of numbers, or of more than 20: site,batch.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    categorical: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to leave out: a,b.", rich_help_panel=READING),
+    ] = None,
+    missing: Missing = None,
+    index: Index = None,
+    no_index: NoIndex = False,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fit a model to the predictors X and the responses Y, and save it.
 
-    data: DataRequest  # the files
-    out: Path  # folder of the model
-    settings: dict[str, Any]  # arguments of the estimator
-    loss: str  # the loss of responses that are numbers
-    keep: list[str]  # columns or predictors that are in every model
-    overwrite: bool  # whether to replace a model
-    command: str  # the command as typed
+    Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out
+    samples unless they are given. Text columns of X are categories.
+    """
+    names, sizes = _columns_and_size([*(responses or []), *([] if columns is None else [columns])])
+    settings = {
+        "rank": size(rank, "--rank", unlimited=False),
+        "row_sparsity": size(predictors if rows is None else rows, "--predictors"),
+        "column_sparsity": size(sizes, "--responses"),
+        "ridge": number(ridge, float, ("auto",), "--ridge"),
+        "criterion": word(criterion, _CRITERIA, "--criterion"),
+        "cv": cv,
+        "refit_rule": word(refit_rule, ("best", "one_se", "thinnest"), "--refit-rule"),
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    word(loss, ("squared", "huber"), "--loss")
+    if impute is not None:
+        word(impute, ("mean",), "--impute")
+    if y is None and not names:
+        raise typer.BadParameter("give a file Y, or columns of X: --responses y1,y2")
+    if join is not None and (y is None or no_index or index is not None):
+        raise typer.BadParameter(
+            "needs two files, and takes the place of --index", param_hint="--join"
+        )
+    from thinrank.cli.training_data import DataRequest
+
+    request = DataRequest(
+        x=x,
+        y=y,
+        responses=names,
+        join=join,
+        index=index_choice(index, no_index),
+        header=header,
+        categorical=names_of([*(categories or []), *(categorical or [])]),
+        drop=names_of(drop),
+        delimiter=delimiter_mark(delimiter),
+        decimal=decimal_mark(decimal),
+        encoding=encoding,
+        impute=impute is not None,
+        family=family,
+        missing=names_of(missing),
+    )
+    output = Output(json, quiet, debug)
+
+    def work() -> dict[str, Any]:
+        return _fit(request, settings, loss, names_of(keep), out, overwrite, output)
+
+    raise typer.Exit(carry_out("fit", output, work))
 
 
-def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
+def _columns_and_size(given: list[str]) -> tuple[list[str], str]:
+    """The names of responses, and how many may be predicted, both of which --responses may give."""
+    sizes = [text for text in given if text in ("auto", "all") or text.lstrip("+-").isdigit()]
+    if len(sizes) > 1:
+        raise typer.BadParameter("gives several numbers", param_hint="--responses")
+    return names_of([text for text in given if text not in sizes]), (sizes or ["auto"])[0]
+
+
+def _fit(
+    request: DataRequest,
+    settings: dict[str, Any],
+    loss: str,
+    keep: list[str],
+    out: Path,
+    overwrite: bool,
+    output: Output,
+) -> dict[str, Any]:
     """Fit and save a model, and return what ``--json`` prints."""
-    check_files(request.data)
-    _check_out(request.out, request.overwrite)
-    data = load_data(request.data, output.note)
+    from thinrank.cli.saved_model import FORMAT, as_json
+    from thinrank.cli.training_data import check_files, load_data
+
+    check_files(request)
+    _check_out(out, overwrite)
+    data = load_data(request, output)
     n, p = data.X.shape
+    if settings["cv"] > max(n, 5):
+        raise typer.BadParameter(
+            f"must be at most the number of samples, {n}, got {settings['cv']}", param_hint="--cv"
+        )
     output.show(f"{n} samples, {p} predictors, {len(data.response_names)} responses")
-    estimator = _estimator(request, data, output.progress)
-    if not output.progress:
-        estimator.callback = ProgressLines(output.remark)
+    settings = {
+        **settings,
+        "always_keep": _kept(keep, data),
+        "verbose": int(output.progress),
+        "callback": None if output.progress else ProgressLines(output.remark),
+    }
+    estimator = _estimator(settings, loss, data)
     began = time.perf_counter()
     estimator.fit(data.X, _responses(estimator, data))
-    seconds = time.perf_counter() - began
+    seconds = round(time.perf_counter() - began, 3)
     estimator.callback = None  # it belongs to this command, not to the model
     _name(estimator, data)
-    stale = [request.out / name for name in ("stability.csv", "report.html")]
-    tr.save(
-        estimator,
-        request.out,
-        overwrite=request.overwrite,
-        extra={FORMAT: _record(request, data, output, seconds)},
-    )
-    output.kept = f"the model is in {request.out}"
+    stale = [out / name for name in ("stability.csv", "report.html")]
+    command = typed_command()
+    record = {
+        "version": 1,
+        "thinrank": tr.__version__,
+        "command": command,
+        "seconds": seconds,
+        "encoding": data.encoding.to_json(),
+        "responses": data.response_names,
+        "families": data.families,
+        "imputed_cells": data.n_imputed,
+        "missing_entries": data.missing_entries,
+        "pairing": data.pairing,
+        "key": data.key,
+        "data": request.to_json(out),
+        "notes": list(output.notes),
+    }
+    tr.save(estimator, out, overwrite=overwrite, extra={FORMAT: record})
+    output.kept = f"the model is in {out}"
     for file in stale:
         if file.exists():
             output.note(f"{file} is about the model that was replaced")
     output.show(in_options(f"\n{estimator.summary()}\n"))
-    output.show(f"The model is in {request.out}. Next:")
-    for line in _next_steps(request.out, estimator.rank_):
-        output.show(line)
-    for line in _thinner(estimator):
+    output.show(f"The model is in {out}. Next:")
+    for line in [*_next_steps(out, estimator.rank_), *_thinner(estimator)]:
         output.show(line)
     return {
-        "model": str(request.out),
-        "command": request.command,
-        "seconds": round(seconds, 3),
+        "model": str(out),
+        "command": command,
+        "seconds": seconds,
+        "pairing": data.pairing,
         **as_json(estimator),
     }
 
@@ -97,7 +298,7 @@ def _thinner(estimator: Any) -> list[str]:
         return []
     return [
         f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or",
-        "with a limit such as --rows 10. Of predictors that are correlated, one can take the",
+        "with a limit such as --predictors 10. Of predictors that are correlated, one can take the",
         "place of another: see the page about correlated predictors in the documentation.",
     ]
 
@@ -114,17 +315,12 @@ def _check_out(out: Path, overwrite: bool) -> None:
     check_output_folder(out.absolute().parent)
 
 
-def _estimator(request: FitRequest, data: TrainingData, progress: bool) -> Any:
+def _estimator(settings: dict[str, Any], loss: str, data: TrainingData) -> Any:
     """The estimator for the families of the responses."""
-    settings = {
-        **request.settings,
-        "always_keep": _kept(request.keep, data),
-        "verbose": int(progress),
-    }
     families = set(data.families.values())
     if families == {"gaussian"}:
-        return tr.SparseReducedRankRegressor(loss=request.loss, **settings)
-    if request.loss != "squared":
+        return tr.SparseReducedRankRegressor(loss=loss, **settings)
+    if loss != "squared":
         raise typer.BadParameter(
             "is for responses of the family gaussian; give --family huber", param_hint="--loss"
         )
@@ -135,6 +331,8 @@ def _estimator(request: FitRequest, data: TrainingData, progress: bool) -> Any:
 
 def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
     """Positions of the predictors that are always kept; a column of categories means all of its."""
+    from thinrank.tables.errors import did_you_mean, listed
+
     if not keep:
         return None
     names = data.encoding.names
@@ -158,11 +356,13 @@ def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
     return sorted({places[name] for name in wanted})
 
 
-def _responses(estimator: Any, data: TrainingData) -> np.ndarray | ResponseColumns:
+def _responses(estimator: Any, data: TrainingData) -> Any:
     """The responses; with their names for models of families, which keep those of columns."""
-    if isinstance(data.Y, ResponseColumns) or isinstance(estimator, tr.SparseReducedRankRegressor):
+    import pandas as pd
+
+    if not isinstance(data.Y, np.ndarray) or isinstance(estimator, tr.SparseReducedRankRegressor):
         return data.Y
-    return ResponseColumns(data.response_names, list(data.Y.T))
+    return pd.DataFrame(data.Y, columns=data.response_names)
 
 
 def _name(estimator: Any, data: TrainingData) -> None:
@@ -173,20 +373,31 @@ def _name(estimator: Any, data: TrainingData) -> None:
         estimator.target_names_in_ = np.asarray(data.response_names, dtype=object)
 
 
-def _record(
-    request: FitRequest, data: TrainingData, output: Output, seconds: float
-) -> dict[str, Any]:
-    """What is stored with the model."""
-    return {
-        "version": 1,
-        "thinrank": tr.__version__,
-        "command": request.command,
-        "seconds": round(seconds, 3),
-        "encoding": data.encoding.to_json(),
-        "responses": data.response_names,
-        "families": data.families,
-        "imputed_cells": data.n_imputed,
-        "missing_entries": data.missing_entries,
-        "data": request.data.to_json(request.out),
-        "notes": list(output.notes),
-    }
+class ProgressLines:
+    """A callback of an estimator that writes a line now and then.
+
+    The first line comes after ``first`` seconds, and each pause is as long as all that went
+    before, so that a fit of an hour writes ten lines.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        first: float = 5.0,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._write, self._next, self._clock = write, first, clock
+        self._began = clock()
+        self._models = 0
+
+    def __call__(self, record: Any) -> None:
+        """Count a model, and write a line if it is time."""
+        searching = record.stage == "search"
+        self._models += searching
+        seconds = self._clock() - self._began
+        if seconds < self._next:
+            return
+        self._next = 2 * seconds
+        what = "searching for the sizes" if searching else "fitting the chosen sizes"
+        models = "model" if self._models == 1 else "models"
+        self._write(f"{what}: {self._models} {models} tried in {seconds:.0f} s")

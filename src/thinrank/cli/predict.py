@@ -2,75 +2,130 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from thinrank.cli.exit_codes import Output, UnusableArgumentError
-from thinrank.cli.output_place import check_new_file
-from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.tables import ReadOptions, read_table, write_table
-from thinrank.tables.errors import counted, listed, listed_counts
-from thinrank.tables.write import OUTPUT_SUFFIXES
+from thinrank.cli.options import (
+    Debug,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Folder,
+    Header,
+    Index,
+    Json,
+    Missing,
+    NoIndex,
+    Overwrite,
+    Quiet,
+    check_new_file,
+    decimal_mark,
+    delimiter_mark,
+    index_choice,
+    names_of,
+)
+from thinrank.cli.running import Output, UnusableArgumentError, carry_out
 
 
-def run_predict(
-    folder: Path, file: Path, options: ReadOptions, out: Path, overwrite: bool, output: Output
+def predict(
+    model: Folder,
+    x: Annotated[
+        Path, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Excel, Parquet, NPY or NPZ.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="File to write: .csv, .tsv, .xlsx, .parquet or .npy."),
+    ] = Path("predictions.csv"),
+    missing: Missing = None,
+    index: Index = None,
+    no_index: NoIndex = False,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Predict the responses of other samples.
+
+    Columns are matched by name. Only those that the model uses must be there.
+    """
+    where = index_choice(index, no_index)
+    reading = {
+        "header": header,
+        "index": where,
+        "delimiter": delimiter_mark(delimiter),
+        "decimal": decimal_mark(decimal),
+        "encoding": encoding,
+        "missing": frozenset(names_of(missing)),
+    }
+    output = Output(json, quiet, debug)
+    raise typer.Exit(
+        carry_out("predict", output, lambda: _predict(model, x, reading, out, overwrite, output))
+    )
+
+
+def _predict(
+    folder: Path,
+    file: Path,
+    reading: dict[str, Any],
+    out: Path,
+    overwrite: bool,
+    output: Output,
 ) -> dict[str, Any]:
     """Write predictions, and return what ``--json`` prints."""
+    from thinrank.cli.saved_model import check_not_data, load_model
+    from thinrank.tables import ReadOptions, read_cells, write_table
+    from thinrank.tables.errors import counted, listed
+    from thinrank.tables.types import key_of, typed
+    from thinrank.tables.write import OUTPUT_SUFFIXES
+
     if out.suffix.lower() not in OUTPUT_SUFFIXES:
         raise typer.BadParameter(f"must end in {', '.join(OUTPUT_SUFFIXES)}", param_hint="--out")
     check_new_file(out, overwrite)
     model = load_model(folder)
     if not file.is_file():
         raise UnusableArgumentError(f"{file}: there is no such file")
+    check_not_data(out, model, file)
     encoding = model.encoding
     needed = encoding.columns_in_use(model.used)
-    if encoding.named:
-        options = replace(options, wanted=frozenset(needed))
-    options = replace(
-        options,
+    options = ReadOptions(
+        **reading,
+        wanted=frozenset(needed) if encoding.named else None,
         categorical=frozenset(encoding.categories),
         fitted=True,
-        **_index(model, options),
     )
-    table = read_table(file, options)
+    cells = read_cells(file, options)
+    name = "" if model.record is None else model.record.get("key", "")
+    found = options.index is None and name and name in cells.names
+    table = typed(cells, options, cells.names.index(name) if found else key_of(cells, options))
+    X = encoding.apply(table, model.used)
     for text in table.notes:
         output.note(text)
-    X = encoding.apply(table, model.used)
     filled = encoding.missing_cells(table, model.used)
     if filled:
-        cells = sum(filled.values())
+        total = sum(filled.values())
         output.note(
-            f"{counted(cells, 'missing cell')} {'was' if cells == 1 else 'were'} replaced by the "
-            f"mean of the column in the fit: {listed_counts(filled)}"
+            f"{counted(total, 'missing cell')} {'was' if total == 1 else 'were'} replaced by the "
+            f"mean of the column in the fit: {listed(filled)}"
         )
-    _tell_columns(table.ignored, encoding.columns, len(needed), output)
+    extra = [name for name in table.ignored if name not in set(encoding.columns)]
+    if extra:
+        output.note(f"columns that the model does not have were ignored: {listed(extra)}")
+    if len(needed) < len(encoding.columns):
+        output.note(
+            f"the model uses {len(needed)} of the {len(encoding.columns)} columns that it was "
+            "fitted to"
+        )
     names, columns = _predictions(model.estimator, X)
     write_table(out, names, columns, table.index, table.index_name, table.style)
     output.show(f"Predictions of {len(X)} samples are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": names}
-
-
-def _index(model: SavedModel, options: ReadOptions) -> dict[str, Any]:
-    """The column with the names of the rows: as in the fit, if the file has it."""
-    if options.index is not None or model.record is None:
-        return {}
-    data = model.record["data"]
-    name = data["join"] if data["join"] is not None else data["index"]
-    return {"index": name, "index_required": False}
-
-
-def _tell_columns(ignored: list[str], columns: list[str], needed: int, output: Output) -> None:
-    known = set(columns)
-    extra = [name for name in ignored if name not in known]
-    if extra:
-        output.note(f"columns that the model does not have were ignored: {listed(extra)}")
-    if needed < len(columns):
-        output.note(f"the model uses {needed} of the {len(columns)} columns that it was fitted to")
 
 
 def _predictions(estimator: Any, X: np.ndarray) -> tuple[list[str], list[np.ndarray]]:

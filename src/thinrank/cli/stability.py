@@ -6,87 +6,126 @@ import math
 import shlex
 import textwrap
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.base import clone
 
 import thinrank as tr
-from thinrank.cli.exit_codes import Output, UnusableArgumentError
-from thinrank.cli.findings import finite
-from thinrank.cli.fit_files import reread_data
-from thinrank.cli.output_place import check_output_file
-from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.cli.stability_file import FILE, write_stability
-from thinrank.cli.training_data import TrainingData
-from thinrank.core.imports import import_optional
-from thinrank.core.warnings import SelectionWarning
-from thinrank.selection.stability import AxisSummary, stable_sentences, unstable_sentences
-from thinrank.tables.responses import ResponseColumns
+from thinrank.cli.options import (
+    CORES,
+    Debug,
+    FitX,
+    FitY,
+    Folder,
+    Jobs,
+    Json,
+    Quiet,
+    Seed,
+    check_output_file,
+)
+from thinrank.cli.running import Output, UnusableArgumentError, carry_out
+
+if TYPE_CHECKING:
+    from thinrank.cli.saved_model import SavedModel
+    from thinrank.cli.training_data import TrainingData
 
 _WIDTH = 79  # of printed lines
 
 
-@dataclass(frozen=True)
-class StabilityRequest:
-    """The arguments of the command."""
+def stability(
+    model: Folder,
+    x: FitX = None,
+    y: FitY = None,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="Number of pairs of random halves; each takes two fits.")
+    ] = 50,
+    predictors: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of predictors of each fit; fewer give a smaller bound on wrong ones.",
+            show_default="that of the model",
+        ),
+    ] = None,
+    rows: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    threshold: Annotated[
+        float, typer.Option(help="Frequency from which a predictor is stable, above 0.5.")
+    ] = 0.75,
+    seed: Seed = 0,
+    jobs: Jobs = CORES,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Examine how often random halves of the data select the same predictors.
 
-    folder: Path  # the model
-    x: Path | None  # the data of the fit, if they are not where they were
-    y: Path | None
-    resamples: int  # number of pairs of halves
-    predictors: int | None  # number of predictors of each fit; None for that of the model
-    threshold: float  # frequency from which a predictor is stable
-    seed: int  # seed of the halves
-    jobs: int  # number of threads
+    Writes stability.csv into the folder of the model; an earlier one is replaced.
+    """
+    if not 0.5 < threshold <= 1:
+        raise typer.BadParameter(
+            f"must be above 0.5 and at most 1, got {threshold}", param_hint="--threshold"
+        )
+    settings = {"n_resamples": resamples, "threshold": threshold, "random_state": seed}
+    output = Output(json, quiet, debug)
+
+    def work() -> dict[str, Any]:
+        count = predictors if rows is None else rows
+        return _stability(model, x, y, count, {**settings, "n_jobs": jobs}, output)
+
+    raise typer.Exit(carry_out("stability", output, work))
 
 
-def run_stability(request: StabilityRequest, output: Output) -> dict[str, Any]:
-    """Fit to random halves, write the frequencies, and return what ``--json`` prints."""
-    import_optional("pandas")
-    model = load_model(request.folder)
-    check_output_file(request.folder / FILE, "MODEL")
-    estimator = _estimator(model, request.predictors)
-    data = reread_data(model, request.x, request.y)
+def _stability(
+    folder: Path,
+    x: Path | None,
+    y: Path | None,
+    predictors: int | None,
+    settings: dict[str, Any],
+    output: Output,
+) -> dict[str, Any]:
+    """Fit to random halves, write the frequencies, and return what ``--json`` prints.
+
+    ``predictors``: number of predictors of each fit; None for that of the model.
+    """
+    from thinrank.cli.saved_model import FILE, load_model, reread_data, write_stability
+    from thinrank.core.warnings import SelectionWarning
+    from thinrank.selection.stability import stable_sentences, unstable_sentences
+
+    model = load_model(folder)
+    check_output_file(folder / FILE, "MODEL")
+    estimator = _estimator(model, predictors)
+    data = reread_data(model, x, y)
     if isinstance(data, str):
         remedy = "; use tr.selection.stability in Python"
         if model.record is not None:
-            folder = shlex.quote(str(request.folder))
-            remedy = f"; give the files: thinrank stability {folder} X Y"
+            remedy = f"; give the files: thinrank stability {shlex.quote(str(folder))} X Y"
         raise UnusableArgumentError(data + remedy)
     X, Y = _frames(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SelectionWarning)  # the remarks are printed
         table = tr.selection.stability(
-            estimator,
-            X,
-            Y,
-            request.resamples,
-            threshold=request.threshold,
-            pairs=True,
-            random_state=request.seed,
-            n_jobs=request.jobs,
-            verbose=int(output.progress),
+            estimator, X, Y, pairs=True, verbose=int(output.progress), **settings
         )
     _name_responses(table, [str(name) for name in model.estimator.summary().response_names])
-    path = write_stability(table, request.folder)
+    path = write_stability(table, folder)
     sentences = [
         *stable_sentences(table),
         *unstable_sentences(table, np.asarray(model.estimator.row_support_)),
     ]
     sentences += [text for text in table.attrs["remarks"] if "selected no predictor" in text]
-    hint = _smaller(table, request.threshold)
+    hint = _smaller(table, settings["threshold"])
     for sentence in [*sentences, *([hint] if hint else [])]:
         output.show(textwrap.fill(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False))
     output.show(f"\nAll frequencies are in {path}; thinrank report includes them.")
-    return {"model": str(request.folder), "stability": str(path), **_as_json(table, sentences)}
+    return {"model": str(folder), "stability": str(path), **_as_json(table, sentences)}
 
 
 def _estimator(model: SavedModel, predictors: int | None) -> Any:
     """An estimator with the sizes of the model, or with fewer predictors."""
+    from sklearn.base import clone
+
     estimator = model.estimator
     if not hasattr(estimator, "column_sparsity"):
         raise UnusableArgumentError(
@@ -111,11 +150,10 @@ def _estimator(model: SavedModel, predictors: int | None) -> Any:
 
 def _frames(data: TrainingData) -> tuple[Any, Any]:
     """Predictors and responses with their names, whose rows can be taken."""
-    pandas = import_optional("pandas")
-    X = pandas.DataFrame(data.X, columns=data.encoding.names)
-    if isinstance(data.Y, ResponseColumns):
-        return X, pandas.DataFrame({name: data.Y[name] for name in data.Y.columns})
-    return X, pandas.DataFrame(data.Y, columns=data.response_names)
+    import pandas as pd
+
+    X = pd.DataFrame(data.X, columns=data.encoding.names)
+    return X, pd.DataFrame(data.Y, columns=data.response_names)
 
 
 def _name_responses(table: Any, names: list[str]) -> None:
@@ -130,6 +168,8 @@ def _name_responses(table: Any, names: list[str]) -> None:
 
 def _smaller(table: Any, threshold: float) -> str:
     """The number of predictors with which the bound is about one; empty if that is no help."""
+    from thinrank.selection.stability import AxisSummary
+
     summary = AxisSummary.of_table(table, "row")
     few = max(math.isqrt(int((2 * threshold - 1) * summary.among)), 1)
     if summary.bound < max(summary.stable, 1) or few >= summary.mean:
@@ -141,6 +181,9 @@ def _smaller(table: Any, threshold: float) -> str:
 
 
 def _as_json(table: Any, sentences: list[str]) -> dict[str, Any]:
+    from thinrank.cli.saved_model import finite
+    from thinrank.selection.stability import AxisSummary
+
     rows = table[table["axis"] == "row"]
     pairs = table[(table["axis"] == "pair") & table["stable"]]
     stable = rows[rows["stable"]]

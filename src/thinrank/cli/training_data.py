@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
-from thinrank.cli.exit_codes import UnusableArgumentError
+from thinrank.cli.running import Output, UnusableArgumentError
 from thinrank.tables import (
     Encoding,
     ReadOptions,
     Table,
     TableError,
-    align,
     checksum,
-    join,
-    read_table,
+    pair,
+    read_cells,
 )
 from thinrank.tables.errors import counted, did_you_mean, listed
-from thinrank.tables.responses import (
-    ResponseColumns,
-    check_responses,
-    missing_entries,
-    response_notes,
-)
+from thinrank.tables.responses import check_responses, missing_entries, response_notes
+from thinrank.tables.types import key_of, typed
 
 
 @dataclass(frozen=True)
@@ -48,19 +42,21 @@ class DataRequest:
     encoding: str | None
     impute: bool  # whether missing predictors are replaced by means
     family: str  # A family for all responses, or ``response=family`` for some, separated by commas
+    missing: list[str] = field(default_factory=list)  # more marks of missing cells
 
-    def options(self) -> ReadOptions:
-        """How to read the files."""
+    def options(self, responses: bool = False) -> ReadOptions:
+        """How to read the file of the predictors, or of the responses."""
+        encodings = (self.encoding or "").split(",")
         return ReadOptions(
             header=self.header,
-            index=self.join if self.join is not None else self.index,
-            index_required=self.join is not None,
+            index=self.index,
             categorical=frozenset(self.categorical),
             delimiter=self.delimiter,
             decimal=self.decimal,
-            encoding=self.encoding,
+            encoding=encodings[-1 if responses else 0].strip() or None,
+            missing=frozenset(self.missing),
+            wanted=(frozenset(self.responses) or None) if responses else None,
             dropped=frozenset(self.drop),
-            responses=frozenset(self.responses),
         )
 
     def to_json(self, folder: Path) -> dict[str, Any]:
@@ -95,13 +91,15 @@ class TrainingData:
     """Predictors and responses of a fit."""
 
     X: np.ndarray  # (n_samples, n_predictors) predictors
-    Y: np.ndarray | ResponseColumns  # (n_samples, n_responses) responses
+    Y: Any  # (n_samples, n_responses) responses; a data frame if some are categories
     encoding: Encoding  # how the predictors were made
     response_names: list[str]  # names of the responses
     families: dict[str, str]  # family of each response
     index: list[str] | None  # names of the rows
     n_imputed: int  # number of cells that were missing
     missing_entries: dict[str, int]  # number of missing entries of each response that has any
+    pairing: str  # how rows were paired
+    key: str  # column of X with the names of the rows; empty if there is none
 
 
 def check_files(request: DataRequest) -> None:
@@ -115,44 +113,49 @@ def check_files(request: DataRequest) -> None:
             raise UnusableArgumentError(f"{path}: is a folder, expected a file")
 
 
-def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData:
+def load_data(request: DataRequest, output: Output) -> TrainingData:
     """Read the files, bring the rows together and make predictors and responses."""
     check_files(request)
     options = request.options()
+    x = read_cells(request.x, options)
     if request.y is None:
-        both = _read(request.x, options, "x", note)
+        both = typed(x, options, key_of(x, options), request.responses)
         predictors, responses = _split(both, request.responses)
+        pairing = f"Predictors and responses are columns of {request.x}"
+        notes: list[str] = []
     else:
-        predictors = _read(request.x, options, "x", note)
-        own = replace(options, wanted=frozenset(request.responses) or None)
-        responses = _read(request.y, own, "y", note)
-        known = [*responses.names, *responses.ignored]
-        _check_names("--responses", request.responses, known, request.y)
-        predictors, responses, notes = (
-            join(predictors, responses, request.join)
-            if request.join is not None
-            else align(predictors, responses)
+        own = request.options(responses=True)
+        y = read_cells(request.y, own, "y")
+        _check_names("--responses", request.responses, y.names, request.y)
+        if isinstance(request.index, str):
+            _check_names("--index", [request.index], [*x.names, *y.names], f"{x.file} or {y.file}")
+        predictors, responses, pairing, notes = pair(
+            x, y, options, own, join=request.join, by_position=request.index is False
         )
-        for text in notes:
-            note(text)
-    if isinstance(request.index, str):
-        _check_index(request.index, predictors, responses)
-    _check_drop(request, predictors, responses)
+    output.show(pairing)
+    for text in dict.fromkeys([*predictors.notes, *responses.notes, *notes]):
+        output.note(text)
+    unknown = [n for n in request.drop if n not in (*predictors.ignored, *responses.ignored)]
+    if unknown:
+        near = did_you_mean(unknown, [*predictors.names, *responses.names])
+        raise typer.BadParameter(f"there is no column {listed(unknown)}{near}", param_hint="--drop")
     _check_no_copies(predictors, responses)
     n_missing = _count_missing(predictors)
-    encoding, X = Encoding.learn(predictors, impute=request.impute)
+    encoding, X = Encoding.learn(predictors, impute=request.impute, declared=[*request.categorical])
     for name, categories in encoding.categories.items():
         others = listed(categories[1:]) or "no other"
-        note(f"{name!r} is categorical: {others} compared with {categories[0]!r}")
+        output.note(f"{name!r} is categorical: {others} compared with {categories[0]!r}")
     if request.impute and n_missing:
-        note(
+        output.note(
             f"{counted(n_missing, 'missing cell')} of predictors "
             f"{'was' if n_missing == 1 else 'were'} replaced by the mean of the column"
         )
     families = _families(request.family, responses.names)
-    Y = check_responses(responses, families)
+    Y, pairs = check_responses(responses, families)
+    for name, (_, one) in pairs.items():
+        output.note(f"{name!r}: the prediction is the probability of {one!r}")
     for text in response_notes(responses, families):
-        note(text)
+        output.note(text)
     return TrainingData(
         X,
         Y,
@@ -162,14 +165,9 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
         predictors.index,
         n_missing,
         missing_entries(responses),
+        pairing,
+        predictors.index_name,
     )
-
-
-def _read(path: str, options: ReadOptions, prefix: str, note: Callable[[str], None]) -> Table:
-    table = read_table(path, options, prefix=prefix)
-    for text in table.notes:
-        note(text)
-    return table
 
 
 def _split(table: Table, responses: list[str]) -> tuple[Table, Table]:
@@ -192,34 +190,10 @@ def _check_names(option: str, given: list[str], known: list[str], file: str) -> 
         )
 
 
-def _check_index(index: str, *tables: Table) -> None:
-    if all(table.index_name != index for table in tables):
-        files = " and ".join(table.file for table in tables)
-        known = [name for table in tables for name in table.names]
-        raise typer.BadParameter(
-            f"no column {index!r} in {files}{did_you_mean([index], known)}", param_hint="--index"
-        )
-
-
-def _check_drop(request: DataRequest, *tables: Table) -> None:
-    dropped = {name for table in tables for name in table.ignored}
-    unknown = [name for name in request.drop if name not in dropped]
-    if unknown:
-        known = [name for table in tables for name in table.names]
-        raise typer.BadParameter(
-            f"there is no column {listed(unknown)}{did_you_mean(unknown, known)}",
-            param_hint="--drop",
-        )
-
-
 def _check_no_copies(X: Table, Y: Table) -> None:
     """Raise an error if a response is among the predictors, which would predict it perfectly."""
-    places = {name: j for j, name in enumerate(X.names)} if X.named and Y.named else {}
-    copies = [
-        name
-        for j, name in enumerate(Y.names)
-        if name in places and _equal(X.column(places[name]), Y.column(j))
-    ]
+    columns = {_content(X, j): name for j, name in reversed([*enumerate(X.names)])}
+    copies = [name for j, name in enumerate(Y.names) if _content(Y, j) in columns]
     if copies:
         raise TableError(
             f"{listed(copies)} in {X.file} and in {Y.file} have the same values: a response "
@@ -228,10 +202,13 @@ def _check_no_copies(X: Table, Y: Table) -> None:
         )
 
 
-def _equal(a: np.ndarray, b: np.ndarray) -> bool:
-    if a.dtype != b.dtype:
-        return False
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+def _content(table: Table, j: int) -> object:
+    """The values of a column as a key of a dictionary; its name if all of them are equal."""
+    column = table.column(j)
+    if column.dtype.kind != "f":
+        return tuple(column)
+    observed = column[~np.isnan(column)]
+    return (column + 0.0).tobytes() if (observed[1:] != observed[:-1]).any() else table.names[j]
 
 
 def _count_missing(table: Table) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 _EXTRAS = {
     "pandas": ("Data frames", "frames"),
     "polars": ("Data frames of polars", "frames"),
+    "openpyxl": ("Excel files", "excel"),
     "pyarrow": ("Parquet files", "parquet"),
     "matplotlib": ("Plots", "plot"),
     "jinja2": ("Pages", "report"),

@@ -128,7 +128,12 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         return tags
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, entry_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        groups: Any = None,
     ) -> SparseReducedRankClassifier:
         """Choose the sizes that are "auto" and fit the coefficients.
 
@@ -146,20 +151,26 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             with given sizes they are.
         entry_weight : array of shape (n_samples, n_labels), default=None
             Weights of the entries of a matrix of labels.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
 
         Returns
         -------
         self : SparseReducedRankClassifier
             The fitted estimator.
         """
-        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
+        ):
             X, y, names = check_types(X, y)
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
-            fit_family(self, design, responses, weight, names, single=False)
+            fit_family(self, design, responses, weight, names, single=False, groups=groups)
         return self
 
     def decision_function(self, X: Any) -> Array:

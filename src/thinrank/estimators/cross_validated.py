@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -200,7 +199,9 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             effect. Hence integer weights are not equivalent to repeated rows: the noise levels of
             the responses, and with them the errors, depend on the number of rows.
         groups : array of shape (n_samples,), default=None
-            Groups of the rows, for splitters that use them.
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
         entry_weight : array of the shape of y, default=None
             Weights of the entries of Y, 0 for entries to leave out.
 
@@ -212,13 +213,13 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
         ):
-            search = functools.partial(self._search, groups)
-            fit_regression(self, X, y, sample_weight, entry_weight, _check_parameters, search)
+            weights = sample_weight, entry_weight
+            fit_regression(self, X, y, *weights, groups, _check_parameters, self._search)
         return self
 
-    def _search(self, groups: Any, data: TrainingData, problem: Problem, solver: Any) -> Found:
+    def _search(self, data: TrainingData, problem: Problem, solver: Any) -> Found:
         grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
-        found = find_sizes(self, problem, data.sample_weight, solver, grid, "cv", groups)
+        found = find_sizes(self, problem, data.sample_weight, solver, grid, "cv", data.groups)
         self.n_splits_ = len(found.evaluations[0].parts)
         if self.refit_rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(

@@ -116,7 +116,7 @@ def fit_problem(
     problem = problem_of(estimator, solver, data)
     shown: dict[str, Any] = {}
     if search is None:
-        params, found = chosen_sizes(estimator, problem, data.sample_weight, solver)
+        params, found = chosen_sizes(estimator, problem, data.sample_weight, solver, data.groups)
         shown = {"callback": estimator.callback, "verbose": estimator.verbose}
     else:
         found = search(problem, solver)
@@ -328,7 +328,7 @@ class Found:
 
 
 def chosen_sizes(
-    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver, groups: Any
 ) -> tuple[dict[str, Any], Found | None]:
     """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
     names = ("rank", "row_sparsity", "column_sparsity", "ridge")
@@ -339,7 +339,7 @@ def chosen_sizes(
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
         return given, None
     grid = [None if is_auto(value) else [value] for value in given.values()]
-    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion)
+    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion, groups)
     return found.params, found
 
 

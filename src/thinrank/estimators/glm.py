@@ -184,6 +184,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         sample_weight: Any = None,
         entry_weight: Any = None,
         offset: Any = None,
+        groups: Any = None,
     ) -> SparseReducedRankGLM:
         """Choose the sizes that are "auto" and fit the coefficients.
 
@@ -202,6 +203,10 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             Weights of the entries, 0 for entries to leave out.
         offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
             Added to the linear predictors; the logarithm of the exposure for counts.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
 
         Returns
         -------
@@ -209,14 +214,20 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             The fitted estimator.
         """
         with whole_fit(
-            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset
+            self,
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            entry_weight=entry_weight,
+            offset=offset,
+            groups=groups,
         ):
             X, y, names = check_types(X, y)
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
             responses = responses_of(y, self.family, entry_weight, names, design.prototype)
             single = _is_vector(y) and responses.Y.shape[1] == 1
-            data = fit_family(self, design, responses, weight, names, single, offset)
+            data = fit_family(self, design, responses, weight, names, single, offset, groups)
             if self.family_ is None:  # least squares
                 self.family_ = self._noise_levels(X, data, responses.family)
             self.categories_, self.target_columns_ = responses.categories, responses.names
@@ -338,6 +349,7 @@ def fit_family(
     names: Any,
     single: bool,
     offset: Any = None,
+    groups: Any = None,
 ) -> TrainingData:
     """Fit responses of any family, store the result, and return the data in the units of the fit.
 
@@ -350,7 +362,9 @@ def fit_family(
     offset = check_offset(offset, shape, design.prototype)
     check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
     design, _, units = in_ordinary_units(estimator, design)
-    data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, units=units)
+    data = TrainingData(
+        design, responses.Y, weight, offset=offset, kept=kept, units=units, groups=groups
+    )
     data = responses.added_to(data)
     result = fit_problem(estimator, data)
     estimator._keep_fit(result, data, single, names)

@@ -51,6 +51,7 @@ class TrainingData(NamedTuple):
     offset: Array | None = None  # (n_samples, n_targets) offsets
     kept: np.ndarray = np.empty(0, dtype=np.int64)  # predictors that are always kept, sorted
     units: Units | None = None  # what the columns were divided by, if the user's are extreme
+    groups: Any = None  # (n_samples,) groups that splits do not divide
 
     @property
     def weights(self) -> Array | None:

@@ -299,7 +299,12 @@ default="auto"
         self.callback = callback
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, entry_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        groups: Any = None,
     ) -> SparseReducedRankRegressor:
         """Choose the sizes that are "auto" and fit the coefficients.
 
@@ -322,14 +327,20 @@ default="auto"
         entry_weight : array of the shape of y, default=None
             Weights of the entries of Y, 0 for entries to leave out. Their scale matters in
             comparison with the ridge.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
 
         Returns
         -------
         self : SparseReducedRankRegressor
             The fitted estimator.
         """
-        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
-            fit_regression(self, X, y, sample_weight, entry_weight, check_parameters)
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
+        ):
+            fit_regression(self, X, y, sample_weight, entry_weight, groups, check_parameters)
         return self
 
 
@@ -339,6 +350,7 @@ def fit_regression(
     y: Any,
     sample_weight: Any,
     entry_weight: Any,
+    groups: Any,
     check: Callable[..., None],
     search: Callable[..., Any] | None = None,
 ) -> None:
@@ -362,7 +374,7 @@ def fit_regression(
     plain = plain and not has_missing(Y)
     if not (plain and blocks):
         design, Y, units = in_ordinary_units(estimator, design, Y)
-    data = TrainingData(design, Y, weight, kept=kept, units=units)
+    data = TrainingData(design, Y, weight, kept=kept, units=units, groups=groups)
     if not plain:
         from thinrank.estimators.responses import numeric_responses  # few fits need it
 

@@ -379,9 +379,10 @@ def _with_rows_of(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
 
 
 _REMEDIES = (
-    "Fill them in, for example with make_pipeline(SimpleImputer(), estimator) of scikit-learn, or "
+    "Fill in NaN, for example with make_pipeline(SimpleImputer(), estimator) of scikit-learn, or "
     "drop these columns or rows. (Missing entries are allowed in Y, not in X.)"
 )
+_INFINITE = "Correct infinity, or replace it by NaN first: X[np.isinf(X)] = np.nan."
 
 
 def check_finite_predictors(X: Any, names: Any = None) -> None:
@@ -403,7 +404,9 @@ def check_finite_predictors(X: Any, names: Any = None) -> None:
     where = "column" if len(columns) == 1 else "columns"
     raise ValueError(
         f"Input X contains {' and '.join(what)}, in {where} {', '.join(named)}{more} "
-        f"(with the number of such cells in each). {_REMEDIES}"
+        "(with the number of such cells in each)."
+        + (f" {_REMEDIES}" if missing.any() else "")
+        + (f" {_INFINITE}" if infinite.any() else "")
     )
 
 
@@ -449,9 +452,11 @@ def check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> No
     most_rows = p if rows is None or is_auto(rows) else rows
     most_columns = k if columns is None or is_auto(columns) else columns
     smallest = 1 if is_auto(rank) else rank
-    most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns)
+    most_rows, most_columns = check_sizes(
+        (p, k), smallest, most_rows, most_columns, '; or "auto", or None for no limit'
+    )
     limit = min(most_rows, most_columns, samples)
-    check_size("rank", smallest, limit, "row_sparsity, column_sparsity and rows of X")
+    check_size("rank", smallest, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
 
 
 def check_criterion(criterion: Any) -> Criterion | None:

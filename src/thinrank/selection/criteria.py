@@ -149,7 +149,9 @@ def as_criterion(criterion: object) -> Criterion:
     for name in CRITERIA:
         if isinstance(criterion, str) and criterion == name:
             return Criterion(name)
-    raise ValueError(f"criterion must be one of {_quoted()}, or a Criterion; got {criterion!r}")
+    raise ValueError(
+        f'criterion must be one of {_quoted()}, "auto" or "cv", or a Criterion; got {criterion!r}'
+    )
 
 
 def _quoted() -> str:

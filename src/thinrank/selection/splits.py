@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -492,6 +492,8 @@ def make_partitions(
     cv: Any, weight: np.ndarray | None, rows: int, seed: int, groups: Any = None
 ) -> list[Indices]:
     """Training and held-out rows of one partition, or of several if cv is a number and rows few."""
+    if groups is not None and isinstance(cv, Integral) and cv > 1:
+        cv = GroupKFold(int(cv))
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         return [given_splits(cv, np.zeros((rows, 1)), None, groups)]
     live = np.arange(rows) if weight is None else np.flatnonzero(weight > 0)

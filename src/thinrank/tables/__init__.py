@@ -1,15 +1,13 @@
 """Tables from files: reading, rows that belong together, predictors, and writing.
 
-Files of NumPy and delimited text files need no optional library; Parquet needs pandas and
-pyarrow.
+Excel and Parquet files need optional libraries.
 """
 
-from thinrank.tables.align import align, join
 from thinrank.tables.encoding import Encoding
 from thinrank.tables.errors import TableError
-from thinrank.tables.options import ReadOptions
-from thinrank.tables.read import checksum, read_table
-from thinrank.tables.table import Table
+from thinrank.tables.pairing import pair
+from thinrank.tables.read import checksum, read_cells, read_table
+from thinrank.tables.table import ReadOptions, Table
 from thinrank.tables.write import write_table
 
 __all__ = [
@@ -17,9 +15,9 @@ __all__ = [
     "ReadOptions",
     "Table",
     "TableError",
-    "align",
     "checksum",
-    "join",
+    "pair",
+    "read_cells",
     "read_table",
     "write_table",
 ]

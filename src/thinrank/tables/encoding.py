@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from thinrank.tables.errors import (
-    TableError,
-    did_you_mean,
-    listed,
-    listed_counts,
-    typed_name,
-)
+from thinrank.tables.errors import TableError, did_you_mean, listed, typed_name
 from thinrank.tables.table import Table
+
+# A column with more categories, or fewer rows for each, must be called categorical by the user.
+_MANY, _ROWS_PER_CATEGORY = 20, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,9 @@ class Encoding:
     means: np.ndarray | None = None
 
     @classmethod
-    def learn(cls, table: Table, *, impute: bool) -> tuple[Encoding, np.ndarray]:
+    def learn(
+        cls, table: Table, *, impute: bool, declared: Collection[str] = ()
+    ) -> tuple[Encoding, np.ndarray]:
         """The encoding of a table, and its predictors.
 
         Parameters
@@ -55,13 +55,15 @@ class Encoding:
         impute : bool
             Whether missing cells are replaced by means. Those of a categorical column are
             replaced by the fractions of its categories.
+        declared : collection of str, default=()
+            Columns that the user called categorical, which may have many categories.
 
         Returns
         -------
         tuple of (Encoding, ndarray of shape (n_rows, n_predictors))
         """
         categories = {
-            table.names[j]: _categories(table, table.names[j], column)
+            table.names[j]: _categories(table, table.names[j], column, declared)
             for j, column in sorted(table.texts.items())
         }
         plain = cls(list(table.names), table.named, categories)
@@ -243,7 +245,9 @@ class Encoding:
         return block[:, 1:]
 
 
-def _categories(table: Table, name: str, column: np.ndarray) -> list[str]:
+def _categories(
+    table: Table, name: str, column: np.ndarray, declared: Collection[str]
+) -> list[str]:
     """The categories of a column: the most frequent first, then the others sorted."""
     counts = Counter(value for value in column if value is not None)
     if not counts:
@@ -252,6 +256,14 @@ def _categories(table: Table, name: str, column: np.ndarray) -> list[str]:
         raise table.error(
             f"has a different text in each of the {len(column)} rows; use it as names of the rows "
             f"(--index {shlex.quote(name)}) or leave it out (--drop {typed_name(name)})",
+            column=name,
+        )
+    many = len(counts) > _MANY or counts.total() < _ROWS_PER_CATEGORY * len(counts)
+    if many and name not in declared:
+        raise table.error(
+            f"has {len(counts)} texts in {counts.total()} rows, such as {min(counts)!r}; leave it "
+            f"out (--drop {typed_name(name)}), or say that they are categories (--categories "
+            f"{typed_name(name)})",
             column=name,
         )
     ordered = sorted(counts)
@@ -271,7 +283,7 @@ def _check_complete(table: Table, wanted: list[str] | None, remedy: str) -> None
     missing = _missing_rows(table, wanted)
     if not missing:
         return
-    shown = listed_counts({name: len(rows) for name, rows in missing.items()})
+    shown = listed({name: len(rows) for name, rows in missing.items()})
     columns = "column has" if len(missing) == 1 else "columns have"
     name, rows = next(iter(missing.items()))
     raise table.error(

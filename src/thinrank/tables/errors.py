@@ -1,4 +1,4 @@
-"""The error of a table that cannot be used."""
+"""The error of a table that cannot be used, and parts of its message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 _NAMED = 5  # at most this many names in a message, to keep it on one line
-_COUNTED = 3  # the same for names with counts
 
 
 class TableError(ValueError):
@@ -48,26 +47,22 @@ class TableError(ValueError):
         super().__init__(f"{', '.join(place)}: {message}" if place else message)
 
 
-def listed(names: list[str]) -> str:
-    """The first names in quotes, and the number of the others."""
-    text = ", ".join(repr(str(name)) for name in names[:_NAMED])
-    more = len(names) - _NAMED
-    return text + (f" and {more} more" if more > 0 else "")
-
-
-def listed_counts(counts: Mapping[str, int]) -> str:
-    """The first names in quotes with their counts, and the number of the others.
+def listed(names: Sequence[str] | Mapping[str, int]) -> str:
+    """The first names in quotes, with their counts if they have any, and how many more there are.
 
     Examples
     --------
-    >>> from thinrank.tables.errors import listed_counts
-    >>> listed_counts({"age": 2, "weight": 1})
+    >>> from thinrank.tables.errors import listed
+    >>> listed({"age": 2, "weight": 1})
     "'age' (2), 'weight' (1)"
     """
-    shown = list(counts.items())[:_COUNTED]
-    text = ", ".join(f"{name!r} ({count})" for name, count in shown)
-    more = len(counts) - len(shown)
-    return text + (f" and {more} more" if more > 0 else "")
+    counts = names if isinstance(names, Mapping) else {}
+    shown = [
+        repr(str(name)) + (f" ({counts[name]})" if name in counts else "")
+        for name in list(names)[:_NAMED]
+    ]
+    more = len(names) - _NAMED
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def counted(count: int, what: str) -> str:
@@ -90,30 +85,11 @@ def typed_name(name: str) -> str:
 
 
 def did_you_mean(names: Sequence[str], known: Sequence[str]) -> str:
-    """A question about the known names that are like unknown ones; empty if there are none.
-
-    Examples
-    --------
-    >>> from thinrank.tables.errors import did_you_mean
-    >>> did_you_mean(["NDD1"], ["SWI4_YPD", "NDD1_YPD"])
-    "; did you mean 'NDD1_YPD'?"
-    """
-    folded: dict[str, str] = {}
-    for name in known:
-        folded.setdefault(name.lower(), name)
+    """A question about the known names that are like unknown ones; empty if there are none."""
+    folded = {name.lower(): name for name in reversed(known)}
     found: list[str] = []
-    for name in names:
-        own = name.lower()
-        begin = [each for key, each in folded.items() if own and key.startswith(own)]
-        close = [folded[key] for key in difflib.get_close_matches(own, folded, n=3, cutoff=0.65)]
+    for name in map(str.lower, names):
+        close = [folded[key] for key in difflib.get_close_matches(name, folded, n=3, cutoff=0.65)]
+        begin = [each for key, each in folded.items() if name and key.startswith(name)]
         found += (close or begin)[:3]
     return f"; did you mean {listed(list(dict.fromkeys(found)))}?" if found else ""
-
-
-def categories_remedy(column: str, is_response: bool) -> str:
-    """The options that make a column with texts categorical, to be put behind a message."""
-    option = typed_name(column)
-    if is_response:
-        family = shlex.quote(f"{column}=multinomial")
-        return f" (for categories give --categorical {option} --family {family})"
-    return f" (for categories give --categorical {option})"

@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import tokenize
+import zipfile
 import zlib
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from thinrank.tables.array_files import read_npy, read_npz
-from thinrank.tables.csv_files import read_text_table
-from thinrank.tables.errors import TableError
-from thinrank.tables.options import ReadOptions
-from thinrank.tables.parquet_files import read_parquet
-from thinrank.tables.row_names import with_row_names
-from thinrank.tables.table import Table
+from thinrank.core.imports import import_optional
+from thinrank.tables.cells import NAN, is_missing, number_of
+from thinrank.tables.errors import TableError, listed
+from thinrank.tables.table import ReadOptions, Table, TextStyle
+from thinrank.tables.text_files import Record, TextFile
+from thinrank.tables.types import key_of, typed
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".csv.gz", ".tsv.gz", ".txt.gz")
-"""Suffixes of delimited text files."""
-_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_TEXT = tuple(f".{kind}{gz}" for kind in ("csv", "tsv", "tab", "txt", "dat") for gz in ("", ".gz"))
+_EXCEL = (".xlsx", ".xlsm")
+_EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
+# Names of arrays in NPZ files that have the names of columns.
+_COLUMN_NAMES = {
+    "x": ("X_names", "feature_names", "names", "columns"),
+    "y": ("Y_names", "y_names", "target_names", "names", "columns"),
+}
+# Exceptions of NumPy, which parses the header as Python, and of zipfile about damaged files.
+_BROKEN = (
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    OverflowError,
+    RuntimeError,  # includes NotImplementedError
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: str = "x") -> Table:
-    r"""Read a table from a CSV, TSV, Parquet, NPY or NPZ file.
+    r"""Read a table from a CSV, TSV, Excel, Parquet, NPY or NPZ file.
 
     Parameters
     ----------
@@ -58,43 +81,47 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
     >>> table.texts
     {1: array(['f', 'm', 'f'], dtype=object)}
     """
-    path, options = Path(path), options or ReadOptions()
+    options = options or ReadOptions()
+    table = read_cells(path, options, prefix)
+    return typed(table, options, key_of(table, options))
+
+
+def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Table:
+    """Read a file; which column has the names of the rows, and types of columns, are open."""
+    table = _read(Path(path), options, prefix)
+    for mark in options.missing:
+        number = number_of(mark, "." if table.style is None else table.style.decimal)
+        if number is not None:
+            table.numbers[table.numbers == number] = np.nan
+    return table
+
+
+def _read(path: Path, options: ReadOptions, prefix: str) -> Table:
     if path.is_dir():
         raise TableError("is a folder, expected a file", file=str(path))
     if not path.exists():
         raise TableError("there is no such file", file=str(path))
     name = path.name.lower()
     try:
-        if name.endswith(TEXT_SUFFIXES):
-            table = read_text_table(path, options, prefix)
-        elif name.endswith(".npy"):
-            table = _typed(read_npy(path, prefix), options)
-        elif name.endswith(".npz"):
-            table = _typed(read_npz(path, prefix), options)
-        elif name.endswith((".parquet", ".pq")):
-            table = _typed(read_parquet(path, options), options)
-        else:
-            remedy = "; save it as CSV" if name.endswith(_SPREADSHEETS) else ""
-            raise TableError(
-                f"unknown file type {path.suffix!r}; expected CSV, TSV, Parquet, NPY or NPZ"
-                + remedy,
-                file=str(path),
-            )
+        if name.endswith(_TEXT):
+            source = TextFile(path, options.encoding, options.delimiter)
+            decimal = options.decimal or source.decimal()
+            style = TextStyle(source.delimiter, decimal, source.marked)
+            return _from_records(str(path), source.records, style, options, prefix, source.notes)
+        if name.endswith(_EXCEL):
+            return _read_excel(path, options, prefix)
+        if name.endswith((".parquet", ".pq")):
+            return _read_parquet(path, options)
+        if name.endswith((".npy", ".npz")):
+            return _read_arrays(path, prefix)
     except (PermissionError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TableError(f"cannot be read: {reason}", file=str(path)) from None
-    if not table.names and options.wanted is None:
-        raise TableError("has no columns to use", file=str(path))
-    _check_finite(table)
-    return table
-
-
-def _typed(table: Table, options: ReadOptions) -> Table:
-    """The table of a format with types: names of the rows, and the columns that are wanted."""
-    table = with_row_names(table, options)
-    kept = [j for j, name in enumerate(table.names) if options.keeps(name)]
-    ignored = [name for name in table.names if not options.keeps(name)]
-    return replace(table.take_columns(kept), ignored=ignored)
+    remedy = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
+    raise TableError(
+        f"unknown file type {path.suffix!r}; expected CSV, TSV, Excel, Parquet, NPY or NPZ{remedy}",
+        file=str(path),
+    )
 
 
 def checksum(path: str | Path) -> str:
@@ -113,9 +140,280 @@ def checksum(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _check_finite(table: Table) -> None:
-    places = np.argwhere(np.isinf(table.numbers))
-    if len(places):
-        row, column = places[0]
-        number = table.numbers[row, column]
-        raise table.error(f"expected a finite number, got {number}", row, table.names[column])
+def _from_records(
+    file: str,
+    records: Callable[[], Iterator[Record]],
+    style: TextStyle | None,
+    options: ReadOptions,
+    prefix: str,
+    notes: list[str],
+) -> Table:
+    """The table of records of texts: numbers at once, and texts aside, to save memory."""
+    decimal = "." if style is None else style.decimal
+    filled = ((row, cells) for row, cells in records() if not _is_blank(cells))
+    first = next(filled, None)
+    if first is None:
+        raise TableError("is empty", file=file)
+    named = _is_header(first[1], decimal) if options.header is None else options.header
+    begin = next(filled, None) if named else first
+    if begin is None:
+        raise TableError("has a header and no rows", file=file)
+    width = len(begin[1])
+    names = _column_names(first[1], width, file, first[0]) if named else _made_up(width, prefix)
+
+    def body() -> Iterator[Record]:
+        return _rows(records(), width, begin[0], file)
+
+    numbers = array("d")
+    rows: list[int] = []
+    strays: dict[int, dict[int, str]] = defaultdict(dict)
+    for row, cells in body():
+        _add_numbers(numbers, cells, len(rows), strays, options, decimal)
+        rows.append(row)
+    matrix = np.frombuffer(numbers, dtype=np.float64).reshape(len(rows), width)
+
+    def cells_of(place: int) -> list[str]:
+        return [cells[place].strip() for _, cells in body()]
+
+    for j in np.flatnonzero((np.abs(matrix) >= _EXACT).any(axis=0)).tolist():
+        for i, cell in enumerate(cells_of(j)):
+            if abs(matrix[i, j]) >= _EXACT and cell.lstrip("+-").isdigit():
+                strays[j][i], matrix[i, j] = cell, np.nan
+    texts = {j: np.full(len(rows), None, dtype=object) for j in sorted(strays)}
+    for j, found in strays.items():
+        texts[j][list(found)] = list(found.values())
+    if not named:
+        notes.append(
+            f"{file} has no header; its columns are numbered from 0 (give --header if the first "
+            "row has the names)"
+        )
+    if decimal == ",":
+        notes.append(f"{file} has decimal commas")
+    return Table(
+        file,
+        names,
+        named,
+        matrix,
+        texts,
+        np.asarray(rows),
+        cells=cells_of,
+        notes=notes,
+        style=style,
+    )
+
+
+def _rows(records: Iterator[Record], width: int, begin: int, file: str) -> Iterator[Record]:
+    """The rows below the header.
+
+    Blank lines are skipped; rows of empty cells between others are missing cells.
+    """
+    pending: list[Record] = []
+    for row, cells in records:
+        if row < begin:
+            continue
+        if _is_blank(cells):
+            if len(cells or [""]) == width:
+                pending.append((row, cells or [""]))
+            continue
+        if len(cells) != width:
+            cell = "cell" if len(cells) == 1 else "cells"
+            raise TableError(f"has {len(cells)} {cell}, expected {width}", file=file, row=row)
+        yield from pending
+        pending.clear()
+        yield row, cells
+
+
+def _add_numbers(
+    numbers: array,
+    cells: list[str],
+    row: int,
+    strays: dict[int, dict[int, str]],
+    options: ReadOptions,
+    decimal: str,
+) -> None:
+    """Append a row of numbers; NaN in place of texts, which are put among the strays.
+
+    All cells are converted at once, except those of columns in which there was a text.
+    """
+    first = len(numbers)
+    single: Iterable[int] = range(len(cells))
+    together = "".join(cells)
+    if "_" not in together and not (decimal == "," and "." in together):  # 1_000 in Python
+        plain = [cell.replace(",", ".") for cell in cells] if decimal == "," else list(cells)
+        for j in strays:
+            plain[j] = "nan"
+        try:
+            numbers.fromlist([*map(float, plain)])
+            single = strays
+        except ValueError:
+            pass
+    if single is not strays:
+        numbers.fromlist([NAN] * len(cells))
+    for j in [*single]:
+        number = number_of(cells[j], decimal, thousands=options.decimal is not None)
+        if number is not None:
+            numbers[first + j] = number
+        elif not is_missing(cells[j], options.missing):
+            strays[j][row] = cells[j].strip()
+
+
+def _is_blank(cells: list[str]) -> bool:
+    return not any(cell.strip() for cell in cells)
+
+
+def _is_header(record: list[str], decimal: str) -> bool:
+    """Whether a first row has names: a text in it, or the numbers 0, 1, 2, … that pandas writes."""
+    numbers = [number_of(cell, decimal) for cell in (record if record[0].strip() else record[1:])]
+    if any(number is None for number in numbers):
+        return True
+    count = len(numbers)
+    return count > 2 and numbers in ([*range(count)], [*range(1, count + 1)])
+
+
+def _column_names(record: Sequence[object], width: int, file: str, row: int) -> list[str]:
+    """The names in a header, which may be one shorter than the other rows, as R writes it."""
+    names = [str(cell).strip() for cell in record]
+    if len(names) == width - 1:
+        names.insert(0, "")
+    if len(names) != width:
+        raise TableError(
+            f"has {len(names)} names, but the next row has {width} cells", file=file, row=row
+        )
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(names, start=1):
+        places[name].append(place)
+    repeated = [
+        f"{name!r} is in columns {', '.join(map(str, found[:-1]))} and {found[-1]}"
+        for name, found in places.items()
+        if name and len(found) > 1
+    ]
+    if repeated:
+        more = f", and {len(repeated) - 3} more" if len(repeated) > 3 else ""
+        raise TableError(
+            f"names of columns must be different: {'; '.join(repeated[:3])}{more}",
+            file=file,
+            row=row,
+        )
+    return names
+
+
+def _made_up(count: int, prefix: str) -> list[str]:
+    return [f"{prefix}{j}" for j in range(count)]
+
+
+def _read_excel(path: Path, options: ReadOptions, prefix: str) -> Table:
+    """The first sheet of a workbook, as texts of its cells."""
+    import_optional("openpyxl")
+    pandas = import_optional("pandas")
+    try:
+        with pandas.ExcelFile(path, engine="openpyxl") as book:
+            sheets = [str(name) for name in book.sheet_names]
+            frame = book.parse(0, header=None, dtype=object, na_filter=False)
+    except (*_BROKEN, OSError) as error:
+        first = str(error).partition("\n")[0]
+        raise TableError(f"cannot be read as Excel: {first}", file=str(path)) from None
+    rows = [[_as_text(cell) for cell in row] for row in frame.to_numpy().tolist()]
+    notes = [f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}"] if sheets[1:] else []
+    return _from_records(
+        str(path), lambda: iter(enumerate(rows, start=1)), None, options, prefix, notes
+    )
+
+
+def _read_parquet(path: Path, options: ReadOptions) -> Table:
+    import_optional("pyarrow")
+    pandas = import_optional("pandas")
+    file = str(path)
+    try:
+        frame = pandas.read_parquet(path, engine="pyarrow")
+    except (ValueError, OSError) as error:
+        first = str(error).partition("\n")[0]
+        raise TableError(f"cannot be read as Parquet: {first}", file=file) from None
+    if frame.index.name is not None or not frame.index.equals(pandas.RangeIndex(len(frame))):
+        frame = frame.reset_index(names=frame.index.name or "")
+    if 0 in frame.shape:
+        raise TableError(f"has no entries: its shape is {frame.shape}", file=file)
+    names = _column_names(list(frame.columns), frame.shape[1], file, 1)
+    numbers = np.full(frame.shape, np.nan)
+    texts: dict[int, np.ndarray] = {}
+
+    def cells_of(place: int) -> list[str]:
+        return [_as_text(cell) for cell in frame.iloc[:, place]]
+
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        whole = pandas.api.types.is_integer_dtype(column)
+        large = whole and column.abs().max() >= _EXACT
+        if pandas.api.types.is_numeric_dtype(column) and not large:
+            numbers[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            texts[j] = np.array(
+                [None if is_missing(cell, options.missing) else cell for cell in cells_of(j)],
+                dtype=object,
+            )
+    return Table(file, names, True, numbers, texts, np.arange(1, len(frame) + 1), cells=cells_of)
+
+
+def _as_text(cell: object) -> str:
+    """A cell as it would be in a CSV file; 2.0 is 2, since whole numbers with gaps are floats."""
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime):
+        return str(cell).removesuffix(" 00:00:00")
+    return str(cell).strip()
+
+
+def _read_arrays(path: Path, prefix: str) -> Table:
+    """The matrix of an NPY file, or the array X or Y of an NPZ file, or its only one."""
+    file, kind = str(path), path.suffix[1:].upper()
+    try:
+        # np.load does not always close a file that it opened itself, if the file is damaged
+        with path.open("rb") as stream:
+            content = np.load(stream, allow_pickle=False)
+            if hasattr(content, "files") != (kind == "NPZ"):
+                raise ValueError("its suffix should be .npy for an array, .npz for several")
+            arrays = {"": content} if kind == "NPY" else {n: content[n] for n in content.files}
+    except _BROKEN as error:
+        raise TableError(f"cannot be read as {kind}: {error}", file=file) from None
+    matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
+    wanted = [name for name in matrices if name.lower() == prefix] or matrices
+    if len(wanted) != 1:
+        raise TableError(
+            f"must have an array {prefix.upper()!r} or a single array of numbers; it has "
+            f"{listed(list(arrays)) or 'none'}",
+            file=file,
+        )
+    values = arrays[wanted[0]]
+    matrix = values[:, None] if values.ndim == 1 else values
+    if matrix.ndim != 2:
+        raise TableError(f"must have one or two dimensions, got {values.ndim}", file=file)
+    rows, columns = matrix.shape
+    if rows == 0 or columns == 0:
+        raise TableError(f"has no entries: its shape is {matrix.shape}", file=file)
+    names = next((arrays[name] for name in _COLUMN_NAMES[prefix] if name in arrays), None)
+    index = next((arrays[name] for name in ("index", "row_names") if name in arrays), None)
+    for what, given, count in (("columns", names, columns), ("rows", index, rows)):
+        if given is not None and given.shape != (count,):
+            raise TableError(f"has {given.size} names for {count} {what}", file=file)
+    numbers = matrix.astype(np.float64)
+    own = _made_up(columns, prefix) if names is None else _column_names(names, columns, file, 1)
+    table = Table(
+        file,
+        own,
+        names is not None,
+        numbers,
+        {},
+        np.arange(1, rows + 1),
+        cells=lambda place: [_as_text(cell) for cell in numbers[:, place]],
+    )
+    if index is None:
+        return table
+    cells = [str(cell).strip() for cell in index]
+    return replace(
+        table,
+        names=["", *own],
+        numbers=np.column_stack([np.full(rows, np.nan), numbers]),
+        texts={0: np.array(cells, dtype=object)},
+        cells=lambda place: cells if place == 0 else [_as_text(v) for v in numbers[:, place - 1]],
+    )

@@ -1,72 +1,76 @@
-"""Responses of a table: numbers, or categories for the family "multinomial"."""
+"""Responses of a table: numbers, two categories for "bernoulli", several for "multinomial"."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from thinrank.tables.cells import is_number
-from thinrank.tables.errors import TableError, counted, listed, listed_counts, typed_name
-from thinrank.tables.row_names import as_text
+from thinrank.core.imports import import_optional
+from thinrank.tables.cells import number_of
+from thinrank.tables.errors import TableError, counted, listed, typed_name
 from thinrank.tables.table import Table
 
 CATEGORIES = "multinomial"
 """The family of responses that are categories."""
 _COUNTS = ("poisson", "negative_binomial")
+_YES = ("yes", "y", "true", "t", "1", "positive", "pos", "+", "case", "present")
 
 
-class ResponseColumns:
-    """Named columns of numbers and categories, as an estimator takes them.
+def check_responses(
+    table: Table, families: Mapping[str, str]
+) -> tuple[np.ndarray | Any, dict[str, list[str]]]:
+    """The responses of a table, as an array, or as a data frame if some are categories.
 
-    It has the part of a data frame's interface that estimators use, so that responses of several
-    types need no optional library.
-
-    Shapes: ``columns`` (n_rows,).
+    Returns
+    -------
+    tuple of (ndarray of shape (n_rows, n_responses) or DataFrame, dict of str to list of str)
+        The responses, and the texts that stand for 0 and 1 of those of the family "bernoulli".
     """
-
-    def __init__(self, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
-        self.columns = list(names)
-        self._values = dict(zip(names, columns, strict=True))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return len(next(iter(self._values.values()))), len(self.columns)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._values[name]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        objects = np.empty(self.shape, dtype=object)
-        for j, name in enumerate(self.columns):
-            objects[:, j] = self._values[name]
-        return objects if dtype is None else objects.astype(dtype)
-
-
-def check_responses(table: Table, families: Mapping[str, str]) -> np.ndarray | ResponseColumns:
-    """The responses of a table.
-
-    Shapes: result (n_rows, n_responses).
-    """
+    numbers, pairs = table.numbers.copy(), {}
     for j, name in enumerate(table.names):
-        _check_response(table, j, families[name])
+        missing = _missing(table.column(j))
+        if missing.all():
+            raise table.error(
+                f"has no observed entry; leave it out with --drop {typed_name(name)}", column=name
+            )
+        if j in table.texts and families[name] == "bernoulli":
+            pairs[name] = _two_texts(table, j)
+            numbers[~missing, j] = table.texts[j][~missing] == pairs[name][1]
+        elif j in table.texts and families[name] != CATEGORIES:
+            raise _text_error(table, j, np.flatnonzero(~missing).tolist())
     if CATEGORIES not in families.values():
-        return table.numbers
-    columns = []
+        return numbers, pairs
+    pandas = import_optional("pandas")
+    columns = {}
     for j, name in enumerate(table.names):
-        column = table.column(j)
-        if families[name] == CATEGORIES and j not in table.texts:
-            texts = np.empty(len(column), dtype=object)
-            texts[:] = [None if np.isnan(value) else as_text(value) for value in column]
-            column = texts
-        columns.append(column)
-    return ResponseColumns(table.names, columns)
+        column = table.texts[j] if name not in pairs and j in table.texts else numbers[:, j]
+        if families[name] == CATEGORIES and column.dtype.kind == "f":
+            column = np.array([None if v != v else f"{v:g}" for v in column], dtype=object)
+        columns[name] = column
+    return pandas.DataFrame(columns), pairs
+
+
+def _text_error(table: Table, j: int, observed: list[int]) -> TableError:
+    """The error about the first text of a response in the file; rows may be in another order."""
+    name, texts = table.names[j], table.texts[j]
+    family = shlex.quote(f"{name}=multinomial")
+    order = sorted(observed, key=lambda i: int(table.rows[i]))
+    wrong = [i for i in order if number_of(texts[i], "," if "," in texts[i] else ".") is None]
+    if not wrong:
+        return table.error(
+            f"has numbers as categories, which need --family {family}; leave out --categories "
+            f"{typed_name(name)} if they are numbers",
+            column=name,
+        )
+    return table.error(
+        f"expected a number, got {texts[wrong[0]]!r} (for categories give --family {family}; for "
+        f"two, such as yes and no, --family {shlex.quote(f'{name}=bernoulli')})",
+        wrong[0],
+        name,
+    )
 
 
 def missing_entries(table: Table) -> dict[str, int]:
@@ -83,66 +87,46 @@ def response_notes(table: Table, families: Mapping[str, str]) -> list[str]:
         cells = sum(missing.values())
         notes.append(
             f"{counted(cells, 'missing cell')} of responses {'is' if cells == 1 else 'are'} left "
-            f"out: {listed_counts(missing)}; the other cells of these rows are used"
+            f"out: {listed(missing)}; the other cells of these rows are used"
         )
+    columns = {name: _observed(table, j) for j, name in enumerate(table.names)}
     for family in _COUNTS:
-        notes += _fraction_note(table, family, [n for n in table.names if families[n] == family])
+        fractions = {
+            name: column[column % 1 != 0]
+            for name, column in columns.items()
+            if families[name] == family and (column % 1 != 0).any()
+        }
+        if fractions:
+            have = "has" if len(fractions) == 1 else "have"
+            notes.append(
+                f"{listed(list(fractions))} {have} values that are not whole numbers, such as "
+                f"{next(iter(fractions.values()))[0]:g}, but the family {family} is for counts"
+            )
+    gaussian = [column for name, column in columns.items() if families[name] == "gaussian"]
+    whole = all(((column >= 0) & (column % 1 == 0)).all() for column in gaussian)
+    if gaussian and whole and max(column.max(initial=0) for column in gaussian) > 1:
+        notes.append("responses look like counts: --family poisson fits their logarithm")
     return notes
 
 
-def _fraction_note(table: Table, family: str, names: list[str]) -> list[str]:
-    """A note on responses of a family for counts that have other numbers; none if all is well."""
-    found: dict[str, float] = {}
-    for name in names:
-        column = table.numbers[:, table.position(name)]
-        fractions = column[~np.isnan(column) & (column != np.round(column))]
-        if len(fractions):
-            found[name] = float(fractions[0])
-    if not found:
-        return []
-    have = "has" if len(found) == 1 else "have"
-    example = next(iter(found.values()))
-    return [
-        f"{listed(list(found))} {have} values that are not whole numbers, such as {example:g}, "
-        f"but the family {family} is for counts"
-    ]
+def _observed(table: Table, j: int) -> np.ndarray:
+    column = table.numbers[:, j]
+    return column[~np.isnan(column)]
 
 
 def _missing(column: np.ndarray) -> np.ndarray:
     """Where entries are missing, as a mask."""
     if column.dtype.kind == "f":
         return np.isnan(column)
-    return np.array([value is None or value != value for value in column], dtype=bool)
+    return np.array([value is None for value in column], dtype=bool)
 
 
-def _check_response(table: Table, place: int, family: str) -> None:
-    name = table.names[place]
-    column = table.column(place)
-    missing = _missing(column)
-    if missing.all():
+def _two_texts(table: Table, j: int) -> list[str]:
+    """The texts that stand for 0 and 1."""
+    texts = sorted({text for text in table.texts[j] if text is not None})
+    if len(texts) != 2:
         raise table.error(
-            f"has no observed entry; leave it out with --drop {typed_name(name)}", column=name
+            f"must have two different texts for the family bernoulli, got {listed(texts)}",
+            column=table.names[j],
         )
-    if place in table.texts and family != CATEGORIES:
-        raise _text_error(table, name, column, ~missing)
-
-
-def _text_error(table: Table, name: str, column: np.ndarray, observed: np.ndarray) -> TableError:
-    """The error about the first text of a response in the file; rows may be in another order."""
-    places = sorted(np.flatnonzero(observed).tolist(), key=lambda i: int(table.rows[i]))
-    family = shlex.quote(f"{name}=multinomial")
-    texts = [i for i in places if not is_number(column[i])]
-    if not texts:
-        return table.error(
-            f"has numbers as categories, which need --family {family}; leave out "
-            f"--categorical {typed_name(name)} if they are numbers",
-            column=name,
-        )
-    few = 2 * len(texts) < len(places)
-    return table.error(
-        f"expected a number, got {column[texts[0]]!r}"
-        + ("; correct the cell or leave it empty" if few else "")
-        + f" (for categories give --family {family})",
-        texts[0],
-        name,
-    )
+    return texts[::-1] if texts[0].lower() in _YES else texts

@@ -1,14 +1,66 @@
-"""A table with named columns of numbers or texts, and possibly names of the rows."""
+"""A table with named columns, and what the user says about its file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from thinrank.tables.errors import TableError, listed
-from thinrank.tables.text_style import TextStyle
+
+
+@dataclass(frozen=True)
+class TextStyle:
+    """How a text file is written, so that others can be written in the same way."""
+
+    delimiter: str = ","
+    decimal: str = "."
+    marked: bool = False  # whether it begins with the mark of UTF-8 that spreadsheets write
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user says about a file; None leaves the decision to the reader.
+
+    Parameters
+    ----------
+    header : bool or None, default=None
+        Whether the first row has the names of the columns.
+    index : str, False or None, default=None
+        Name of the column with the names of the rows; False if there is none.
+    categorical : frozenset of str, default=frozenset()
+        Columns that are read as texts even if they contain numbers.
+    delimiter : str or None, default=None
+        The character between cells.
+    decimal : {".", ","} or None, default=None
+        The decimal mark. If it is given, the other mark may separate thousands.
+    encoding : str or None, default=None
+        The encoding of a text file.
+    missing : frozenset of str, default=frozenset()
+        More marks of missing cells.
+    wanted : frozenset of str or None, default=None
+        Columns to keep; None for all. The cells of others are not checked.
+    dropped : frozenset of str, default=frozenset()
+        Columns to leave out. Their cells are not checked.
+    fitted : bool, default=False
+        Whether the table is for a fitted model, so that errors do not name options of a fit.
+    """
+
+    header: bool | None = None
+    index: str | bool | None = None
+    categorical: frozenset[str] = frozenset()
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    missing: frozenset[str] = frozenset()
+    wanted: frozenset[str] | None = None
+    dropped: frozenset[str] = frozenset()
+    fitted: bool = False
+
+    def keeps(self, name: str) -> bool:
+        """Whether a column is kept."""
+        return name not in self.dropped and (self.wanted is None or name in self.wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +76,18 @@ class Table:
     named : bool
         Whether the file has the names; if not, they are made up from positions.
     numbers : ndarray of shape (n_rows, n_columns)
-        Values of the columns of numbers; NaN where a cell is missing, and in columns of texts.
+        The numbers; NaN where a cell is missing or a text.
     texts : dict of int to ndarray of object
-        Values of the columns of texts, by the position of the column; None where missing.
-    index : list of str or None
-        Names of the rows, if the file has any.
+        The columns of texts, by position; None where missing. In a table that was just read
+        (``cells`` is not None), the texts of every column that has any, None elsewhere.
     rows : ndarray of int
         Rows of the file, counted from 1.
+    index : list of str or None
+        Names of the rows, if the file has any.
     index_name : str
         Name of the column that they come from.
+    cells : callable or None
+        The cells of a column as they are in the file, by position.
     ignored : list of str
         Columns of the file that were not wanted.
     notes : list of str
@@ -46,9 +101,10 @@ class Table:
     named: bool
     numbers: np.ndarray
     texts: dict[int, np.ndarray]
-    index: list[str] | None
     rows: np.ndarray
+    index: list[str] | None = None
     index_name: str = ""
+    cells: Callable[[int], list[str]] | None = None
     ignored: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     style: TextStyle | None = None
@@ -98,8 +154,3 @@ class Table:
             numbers=self.numbers[:, places],
             texts={new: self.texts[j] for new, j in enumerate(places) if j in self.texts},
         )
-
-    def without(self, name: str) -> Table:
-        """The table without a column."""
-        gone = self.position(name)
-        return self.take_columns(j for j in range(len(self.names)) if j != gone)

@@ -1,4 +1,8 @@
-"""Text files as records of cells: encoding, delimiter, quotes and line ends."""
+"""Text files as records of cells: encoding, delimiter, quotes and line ends.
+
+The csv module splits the records. pandas fills rows that are too short without an error, and
+needs five times as long for 50,000 columns.
+"""
 
 from __future__ import annotations
 
@@ -6,123 +10,166 @@ import codecs
 import csv
 import gzip
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import Any
 
+from thinrank.tables.cells import decimal_evidence
 from thinrank.tables.errors import TableError
+
+Record = tuple[int, list[str]]  # the row of the file that it begins in, and its cells
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
 _MARKS = (*_UTF16, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from
-_CELL_LIMIT = 1 << 24  # characters of one cell; the csv module's own limit is 131,072
+_BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of millions of cells
 
 
-@dataclass(frozen=True)
-class TextSource:
-    """The bytes of a text file, which are decoded line by line to save memory."""
+class TextFile:
+    """The bytes of a text file, which are decoded line by line to save memory.
 
-    file: str  # the file, for messages
-    raw: bytes  # its bytes
-    encoding: str  # its encoding
-    suffix: str  # its suffix in lower case, without ``.gz``
-
-    @property
-    def marked(self) -> bool:
-        """Whether the file begins with a mark of its encoding, as spreadsheets write it."""
-        return self.raw.startswith((codecs.BOM_UTF8, *_UTF16))
-
-    def lines(self) -> IO[str]:
-        """A new stream of the text with its line ends."""
-        return io.TextIOWrapper(io.BytesIO(self.raw), encoding=self.encoding, newline="")
-
-
-def open_text(path: Path, encoding: str | None) -> TextSource:
-    """Read a text file and check that it can be decoded.
-
-    ``encoding``: None for UTF-8, or UTF-16 with a byte order mark.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    encoding : str or None
+        Its encoding; None for UTF-8, or UTF-16 with a byte order mark.
+    delimiter : str or None
+        The character between cells; None to find it.
     """
-    raw = path.read_bytes()
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        raw, suffix = gzip.decompress(raw), Path(path.stem).suffix.lower()
-    if encoding is None:
-        encoding = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
-    try:
-        if codecs.lookup(encoding).name in ("utf-16", "utf-32") and not raw.startswith(_MARKS):
-            encoding += "-le"  # streams need a byte order mark where the order is not in the name
-        binary = "\0" in raw.decode(encoding)
-    except LookupError:
-        raise TableError(f"there is no encoding {encoding!r}", file=str(path)) from None
-    except UnicodeDecodeError as error:
+
+    def __init__(self, path: Path, encoding: str | None, delimiter: str | None) -> None:
+        self.file = str(path)
+        compressed = path.suffix.lower() == ".gz"
+        self._raw = _read_bytes(path, gzip.open if compressed else open)
+        self.notes: list[str] = []
+        self._encoding = self._check_encoding(encoding)
+        self.marked = self._raw.startswith((codecs.BOM_UTF8, *_UTF16))
+        tabs = Path(path.stem if compressed else path).suffix.lower() in (".tsv", ".tab")
+        self.delimiter = delimiter or ("\t" if tabs else self._find_delimiter())
+
+    def records(self) -> Iterator[Record]:
+        """The records of the file."""
+        row = 1
+        try:
+            for end, record in self._parsed(self.delimiter):
+                yield row, record
+                row = end + 1
+        except csv.Error as error:
+            raise TableError(
+                f"cannot be read: {error}; check the quotation marks", file=self.file, row=row
+            ) from None
+
+    def decimal(self) -> str:
+        """The decimal mark: a comma if numbers such as 1,5 occur, and none such as 1.5."""
+        if self.delimiter == ",":
+            return "."
+        doubt: tuple[int, str] | None = None
+        for row, record in self.records():
+            found = dict(
+                zip(map(decimal_evidence, reversed(record)), reversed(record), strict=True)
+            )
+            if "." in found or "," in found:
+                return "." if "." in found else ","
+            if doubt is None and "?" in found:
+                doubt = row, found["?"]
+        if doubt is None:
+            return "."
         raise TableError(
-            f"is not {'UTF-8' if encoding == 'utf-8-sig' else encoding} text (byte "
-            f"0x{raw[error.start]:02x}); save it as UTF-8, or give its encoding, for example "
-            "--encoding latin-1",
-            file=str(path),
-            row=raw.count(b"\n", 0, error.start) + 1,
-        ) from None
-    except UnicodeError as error:  # codecs with errors of their own, such as idna
-        raise TableError(f"is not {encoding} text ({error})", file=str(path)) from None
-    if binary:
-        raise TableError(
-            "is not a text file; tables must be CSV, TSV, Parquet, NPY or NPZ", file=str(path)
+            f"{doubt[1]!r} is not clear: give --decimal point if its comma separates thousands, or "
+            "--decimal comma if it is a decimal comma",
+            file=self.file,
+            row=doubt[0],
         )
-    return TextSource(str(path), raw, encoding, suffix)
+
+    def _check_encoding(self, encoding: str | None) -> str:
+        raw = self._raw
+        if encoding is None:
+            encoding = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
+        try:
+            name = codecs.lookup(encoding).name
+            if name in ("utf-16", "utf-32") and not raw.startswith(_MARKS):
+                encoding += "-le"  # streams need a mark where the order is not in the name
+            if name.startswith(("iso8859", "cp125", "mac")) and not raw.isascii() and _is_utf8(raw):
+                self.notes.append(f"{self.file} is UTF-8 text, not {encoding}, and was read so")
+                encoding = "utf-8-sig"
+            binary = "\0" in raw.decode(encoding)
+        except LookupError:
+            raise TableError(f"there is no encoding {encoding!r}", file=self.file) from None
+        except UnicodeDecodeError as error:
+            raise TableError(
+                f"is not {'UTF-8' if encoding == 'utf-8-sig' else encoding} text (byte "
+                f"0x{raw[error.start]:02x}); save it as UTF-8, or give its encoding, for example "
+                "--encoding latin-1",
+                file=self.file,
+                row=raw.count(b"\n", 0, error.start) + 1,
+            ) from None
+        except UnicodeError as error:  # codecs with errors of their own, such as idna
+            raise TableError(f"is not {encoding} text ({error})", file=self.file) from None
+        if binary:
+            raise TableError(
+                "is not a text file; tables must be CSV, TSV, Excel, Parquet, NPY or NPZ",
+                file=self.file,
+            )
+        return encoding
+
+    def _parsed(self, delimiter: str) -> Iterator[Record]:
+        csv.field_size_limit(_BLOCK)
+        lines = io.TextIOWrapper(io.BytesIO(self._raw), encoding=self._encoding, newline="")
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        for record in reader:
+            yield reader.line_num, record
+
+    def _find_delimiter(self) -> str:
+        """Of comma, semicolon, tab and pipe, one that divides all records equally.
+
+        Tab and semicolon come first, since commas are frequent in other places.
+        """
+        counts = {delimiter: self._widths(delimiter) for delimiter in ("\t", ";", ",", "|")}
+        even = {
+            delimiter: found[0]
+            for delimiter, found in counts.items()
+            if found
+            and found[0] > 1
+            and len(set(found[1:])) <= 1
+            and found[-1] - found[0] in (0, 1)
+        }
+        for delimiter in ("\t", ";"):
+            if delimiter in even:
+                return delimiter
+        if even:
+            return max(even, key=lambda delimiter: even[delimiter])
+        # records of different lengths: the error about them needs the most likely delimiter
+        return max((",", ";", "\t", "|"), key=lambda each: max(counts[each], default=0))
+
+    def _widths(self, delimiter: str) -> list[int]:
+        """Numbers of cells of the first records."""
+        found: list[int] = []
+        try:
+            for _, record in self._parsed(delimiter):
+                if any(cell.strip() for cell in record):
+                    found.append(len(record))
+                if len(found) == _SAMPLE[0] or (len(found) > 1 and sum(found) > _SAMPLE[1]):
+                    break
+        except csv.Error:
+            return found or [1]
+        return found
 
 
-def find_delimiter(source: TextSource) -> str:
-    """The delimiter: of comma, semicolon, tab and pipe, one that divides all records equally.
-
-    Tab and semicolon come first, since commas are frequent in other places (decimal commas).
-    """
-    if source.suffix in (".tsv", ".tab"):
-        return "\t"
-    counts = {delimiter: _cells(source, delimiter) for delimiter in ("\t", ";", ",", "|")}
-    even = {
-        delimiter: found[0]
-        for delimiter, found in counts.items()
-        if found and found[0] > 1 and len(set(found[1:])) <= 1 and found[-1] - found[0] in (0, 1)
-    }
-    for delimiter in ("\t", ";"):
-        if delimiter in even:
-            return delimiter
-    if even:
-        return max(even, key=lambda delimiter: even[delimiter])
-    # records of different lengths: the error about them needs the most likely delimiter
-    return max((",", ";", "\t", "|"), key=lambda each: max(counts[each], default=0))
-
-
-def _cells(source: TextSource, delimiter: str) -> list[int]:
-    """Numbers of cells of the first records."""
-    found: list[int] = []
+def _is_utf8(raw: bytes) -> bool:
     try:
-        for _, record in _parsed(source.lines(), delimiter):
-            if record and any(cell.strip() for cell in record):
-                found.append(len(record))
-            if len(found) == _SAMPLE[0] or (len(found) > 1 and sum(found) > _SAMPLE[1]):
-                break
-    except csv.Error:
-        return found or [1]
-    return found
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def records_of(source: TextSource, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a file with the rows they begin in, counted from 1."""
-    row = 1
-    try:
-        for end, record in _parsed(source.lines(), delimiter):
-            yield row, record
-            row = end + 1
-    except csv.Error as error:
-        raise TableError(
-            f"cannot be read: {error}; check the quotation marks", file=source.file, row=row
-        ) from None
-
-
-def _parsed(lines: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(_CELL_LIMIT)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    for record in reader:
-        yield reader.line_num, record
+def _read_bytes(path: Path, open_file: Callable[..., Any]) -> bytes:
+    """The bytes of a file; an error as soon as a line has no end, as in files of other kinds."""
+    blocks = []
+    with open_file(path, "rb") as stream:
+        while block := stream.read(_BLOCK):
+            if len(block) == _BLOCK and b"\n" not in block and b"\r" not in block:
+                raise TableError(f"has a line of more than {_BLOCK:,} bytes", file=str(path))
+            blocks.append(block)
+    return b"".join(blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +10,29 @@ import numpy as np
 
 from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
-from thinrank.tables.text_style import TextStyle
+from thinrank.tables.table import TextStyle
 
-OUTPUT_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
+OUTPUT_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet", ".npy")
 """Suffixes of the files that a table can be written to."""
+_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.,]*$)")
+
+
+def plain_text(text: object) -> object:
+    """A text that spreadsheets do not take for a formula: with an apostrophe if it looks like one.
+
+    Examples
+    --------
+    >>> from thinrank.tables.write import plain_text
+    >>> plain_text("=1+1"), plain_text("-5"), plain_text("gene")
+    ("'=1+1", '-5', 'gene')
+    """
+    return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
+
+
+def as_written(text: object) -> object:
+    """The inverse of :func:`plain_text`."""
+    quoted = isinstance(text, str) and text.startswith("'") and plain_text(text[1:]) == text
+    return str(text)[1:] if quoted else text
 
 
 def write_table(
@@ -24,7 +43,7 @@ def write_table(
     index_name: str = "",
     style: TextStyle | None = None,
 ) -> None:
-    """Write columns of numbers or texts to a CSV, TSV, Parquet or NPY file.
+    """Write columns of numbers or texts to a CSV, TSV, Excel, Parquet or NPY file.
 
     Parameters
     ----------
@@ -47,61 +66,45 @@ def write_table(
     suffix = path.suffix.lower()
     if suffix not in OUTPUT_SUFFIXES:
         raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
-    numbers = [column for column in columns if column.dtype.kind in "biuf"]
-    if suffix == ".npy" and not numbers:
-        raise ValueError(
-            "an NPY file has numbers only, but all columns are texts; write a CSV file"
-        )
-    own = (style or TextStyle()).for_suffix(suffix)
-    with atomic_file(path) as place:
-        if suffix == ".npy":
-            with place.open("wb") as file:  # np.save appends .npy to other names
-                np.save(file, np.column_stack(numbers), allow_pickle=False)
-        elif suffix == ".parquet":
-            _write_parquet(place, names, columns, index, index_name)
-        else:
-            _write_text(place, names, columns, index, index_name, own)
-
-
-def _write_text(
-    place: Path,
-    names: Sequence[str],
-    columns: Sequence[np.ndarray],
-    index: Sequence[str] | None,
-    index_name: str,
-    style: TextStyle,
-) -> None:
-    cells: list[Sequence[object]] = [_cells(column, style.decimal) for column in columns]
-    header = list(names)
-    if index is not None:
-        cells.insert(0, index)
-        header.insert(0, index_name)
-    encoding = "utf-8-sig" if style.marked else "utf-8"
-    with place.open("w", newline="", encoding=encoding) as file:
-        writer = csv.writer(file, delimiter=style.delimiter, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(zip(*cells, strict=True))
-
-
-def _cells(column: np.ndarray, decimal: str) -> list[object]:
-    """The cells of a column; ten digits of a number are more than a prediction has."""
-    if column.dtype.kind != "f":
-        return list(column.tolist())
-    return [
-        "" if value != value else f"{value:.10g}".replace(".", decimal) for value in column.tolist()
-    ]
-
-
-def _write_parquet(
-    place: Path,
-    names: Sequence[str],
-    columns: Sequence[np.ndarray],
-    index: Sequence[str] | None,
-    index_name: str,
-) -> None:
-    import_optional("pyarrow")
+    if suffix == ".npy":
+        numbers = [column for column in columns if column.dtype.kind in "biuf"]
+        if not numbers:
+            raise ValueError("an NPY file has numbers only, but all columns are texts")
+        with atomic_file(path) as place, place.open("wb") as file:
+            np.save(file, np.column_stack(numbers), allow_pickle=False)
+        return
     pandas = import_optional("pandas")
     frame = pandas.DataFrame(dict(zip(names, columns, strict=True)))
     if index is not None:
         frame.index = pandas.Index(index, name=index_name or None)
-    frame.to_parquet(place, engine="pyarrow")
+    if suffix == ".parquet":
+        import_optional("pyarrow")
+        with atomic_file(path) as place:
+            frame.to_parquet(place, engine="pyarrow")
+        return
+    if index is not None:
+        frame = frame.reset_index(names=index_name)
+    frame = frame.rename(columns=plain_text)
+    texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
+    frame[texts] = frame[texts].map(plain_text)
+    if suffix == ".xlsx":
+        import_optional("openpyxl")
+        with atomic_file(path) as place, place.open("wb") as file:
+            frame.to_excel(file, index=False, engine="openpyxl")
+        return
+    own = style or TextStyle()
+    delimiter = own.delimiter
+    if suffix == ".tsv":
+        delimiter = "\t"
+    elif delimiter in ("\t", own.decimal):
+        delimiter = ";" if own.decimal == "," else ","
+    with atomic_file(path) as place:
+        frame.to_csv(
+            place,
+            index=False,
+            sep=delimiter,
+            decimal=own.decimal,
+            float_format="%.10g",
+            encoding="utf-8-sig" if own.marked else "utf-8",
+            lineterminator="\n",
+        )

@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import typer
 
-from thinrank.cli.exit_codes import Output
-from thinrank.cli.fit_files import reread_data
-from thinrank.cli.output_place import check_new_file
-from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.cli.stability_file import read_stability
-from thinrank.cli.training_data import TrainingData
+from thinrank.cli.options import Debug, FitX, FitY, Folder, Json, Quiet, check_new_file
+from thinrank.cli.running import Output, carry_out
 from thinrank.core.imports import import_optional
 
+if TYPE_CHECKING:
+    from thinrank.cli.saved_model import SavedModel
+    from thinrank.cli.training_data import TrainingData
 
-def run_report(
+
+def report(
+    model: Folder,
+    x: FitX = None,
+    y: FitY = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="File of the page.", show_default="report.html in the folder"
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace the file of --out; report.html in the folder is always replaced.",
+        ),
+    ] = False,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    graphml: Annotated[
+        Path | None,
+        typer.Option("--graphml", help="Also write the network to this file, for Cytoscape."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a page about a model: what was found, tables, figures, and what to distrust."""
+    output = Output(json, quiet, debug)
+    raise typer.Exit(
+        carry_out(
+            "report",
+            output,
+            lambda: _report(model, x, y, out, overwrite, output, title=title, graphml=graphml),
+        )
+    )
+
+
+def _report(
     folder: Path,
     x: Path | None,
     y: Path | None,
@@ -31,11 +69,15 @@ def run_report(
 
     ``out``: None for ``report.html`` in the folder of the model.
     """
+    from thinrank.cli.saved_model import check_not_data, load_model
+
     model = load_model(folder)
     page = folder / "report.html" if out is None else out
     check_new_file(page, overwrite or out is None)
+    check_not_data(page, model, x, y)
     if graphml is not None:
         check_new_file(graphml, overwrite)
+        check_not_data(graphml, model, x, y)
     for library in ("jinja2", "matplotlib"):
         import_optional(library)
     from thinrank import report
@@ -70,6 +112,8 @@ def _files(model: SavedModel, x: Path | None, y: Path | None) -> dict[str, int] 
 
 def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> TrainingData | None:
     """The data of the fit; None with a note if they are not there or have changed."""
+    from thinrank.cli.saved_model import reread_data
+
     data = reread_data(model, x, y)
     if not isinstance(data, str):
         return data
@@ -85,6 +129,8 @@ def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> 
 
 def _stability(model: SavedModel, output: Output) -> Any:
     """The selection frequencies in the folder; None with a note if they are of another model."""
+    from thinrank.cli.saved_model import read_stability
+
     table = read_stability(model.folder)
     if not isinstance(table, str):
         return table

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thinrank.cli.exit_codes import Output
-from thinrank.cli.findings import as_json
-from thinrank.cli.option_names import in_options
-from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.tables.errors import counted, listed, listed_counts
+import typer
+
+from thinrank.cli.options import Debug, Folder, Json, Quiet, in_options
+from thinrank.cli.running import Output, carry_out
+
+if TYPE_CHECKING:
+    from thinrank.cli.saved_model import SavedModel
 
 
-def run_inspect(folder: Path, output: Output) -> dict[str, Any]:
+def inspect(model: Folder, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Show what a model found, and which data and options it was fitted with."""
+    output = Output(json, quiet, debug)
+    raise typer.Exit(carry_out("inspect", output, lambda: _inspect(model, output)))
+
+
+def _inspect(folder: Path, output: Output) -> dict[str, Any]:
     """Show what a model found and where it comes from, and return what ``--json`` prints."""
+    from thinrank.cli.saved_model import as_json, load_model
+
     model = load_model(folder)
     output.show(in_options(f"{model.estimator.summary()}\n"))
     for line in _origin(model):
@@ -25,6 +35,8 @@ def run_inspect(folder: Path, output: Output) -> dict[str, Any]:
 
 def _origin(model: SavedModel) -> list[str]:
     """Lines about the command, the files and the encoding."""
+    from thinrank.tables.errors import counted, listed
+
     if model.record is None:
         return [f"{type(model.estimator).__name__}, saved by tr.save"]
     record, data = model.record, model.record["data"]
@@ -36,13 +48,15 @@ def _origin(model: SavedModel) -> list[str]:
     if data["y"] is not None:
         file = _shown(data["y"], model.folder)
         lines.append(f"responses   {file} (sha256 {data['sha256']['y'][:12]}…)")
+    if record.get("pairing"):
+        lines.append(f"rows        {record['pairing']}")
     lines += _choice(model.estimator)
     families = set(record["families"].values())
     lines.append(f"families    {', '.join(sorted(families))}")
     missing = record.get("missing_entries", {})
     if missing:
         cells = counted(sum(missing.values()), "cell")
-        lines.append(f"missing     {cells} of responses, left out: {listed_counts(missing)}")
+        lines.append(f"missing     {cells} of responses, left out: {listed(missing)}")
     for name, categories in model.encoding.categories.items():
         others = listed(categories[1:])
         lines.append(f"categories  {name}: {others} compared with {categories[0]!r}")

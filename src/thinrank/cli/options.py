@@ -1,0 +1,268 @@
+"""Options: those that several commands have, their values, and their names in messages."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+CORES = os.cpu_count() or 1
+
+READING = "Reading of files"
+MODEL = "Model"
+SAID = "Messages"
+
+Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object, also for errors.", rich_help_panel=SAID),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=SAID)
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show where an error occurred.", rich_help_panel=SAID)
+]
+Index = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the names of the rows.", show_default="found", rich_help_panel=READING
+    ),
+]
+NoIndex = Annotated[
+    bool,
+    typer.Option(
+        "--no-index", help="Rows of X and Y are in the same order.", rich_help_panel=READING
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="More marks of missing cells: -999,unknown.",
+        show_default="NA and others",
+        rich_help_panel=READING,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row has the names of the columns.",
+        show_default="found",
+        rich_help_panel=READING,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="Comma, semicolon, tab or pipe.", show_default="found", rich_help_panel=READING
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="Decimal mark: point or comma. The other one may separate thousands.",
+        show_default="found",
+        rich_help_panel=READING,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of text files, such as latin-1; of X and of Y: latin-1,utf-8.",
+        show_default="UTF-8",
+        rich_help_panel=READING,
+    ),
+]
+FitX = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[X]",
+        help="Predictors of the fit, if the file is not where it was.",
+        show_default=False,
+    ),
+]
+FitY = Annotated[
+    Path | None,
+    typer.Argument(metavar="[Y]", help="Responses of the fit.", show_default=False),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of random choices.", rich_help_panel=MODEL)]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Number of threads.", show_default="number of cores", rich_help_panel=MODEL
+    ),
+]
+
+
+def number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
+    """Parse an option that is a number or one of some words."""
+    if text in words:
+        return text
+    try:
+        return kind(text)
+    except ValueError as error:
+        expected = " or ".join(("a whole number" if kind is int else "a number", *words))
+        raise typer.BadParameter(f"must be {expected}, not {text!r}", param_hint=option) from error
+
+
+def size(text: str, option: str, *, unlimited: bool = True) -> int | str | None:
+    """Parse a size of the model: a positive whole number, "auto", or "all" for no limit."""
+    value = number(text, int, ("auto", "all") if unlimited else ("auto",), option)
+    if isinstance(value, int) and value < 1:
+        raise typer.BadParameter(f"must be at least 1, got {value}", param_hint=option)
+    return None if value == "all" else value  # type: ignore[return-value]
+
+
+def word(text: str, words: tuple[str, ...], option: str) -> str:
+    """Parse an option that is one of some words."""
+    if text not in words:
+        raise typer.BadParameter(
+            f"must be one of {', '.join(words)}, got {text!r}", param_hint=option
+        )
+    return text
+
+
+def names_of(texts: list[str] | None) -> list[str]:
+    """Parse names that are separated by commas; a name with a comma is put in quotes.
+
+    Examples
+    --------
+    >>> from thinrank.cli.options import names_of
+    >>> names_of(["age,sex", '"a, b"'])
+    ['age', 'sex', 'a, b']
+    """
+    cells = [cell for record in csv.reader(texts or [], skipinitialspace=True) for cell in record]
+    return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+
+
+def index_choice(index: str | None, no_index: bool) -> str | bool | None:
+    """The column with the names of the rows; False for none."""
+    if index is not None and no_index:
+        raise typer.BadParameter("give either --index or --no-index", param_hint="--index")
+    return False if no_index else index
+
+
+def delimiter_mark(name: str | None) -> str | None:
+    """The character that a word stands for."""
+    if name is None or name in _DELIMITERS.values():
+        return name
+    return _DELIMITERS[word(name, tuple(_DELIMITERS), "--delimiter")]
+
+
+def decimal_mark(name: str | None) -> str | None:
+    """The character that a word stands for."""
+    named = {"point": ".", "comma": ","}
+    if name is None or name in named.values():
+        return name
+    return named[word(name, tuple(named), "--decimal")]
+
+
+def typed_command() -> str:
+    """The command as the user typed it."""
+    return shlex.join(["thinrank", *sys.argv[1:]])
+
+
+def check_output_folder(folder: Path, option: str = "--out") -> None:
+    """Raise a usage error unless files can be written to a folder, which need not exist."""
+    place = folder.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise typer.BadParameter(f"{place} is a file, not a folder", param_hint=option)
+    try:
+        # asks the file system, which may be read-only whatever the permissions say
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise typer.BadParameter(
+            f"cannot write to {place}: {error.strerror}", param_hint=option
+        ) from error
+
+
+def check_output_file(path: Path, option: str = "--out") -> None:
+    """Raise a usage error unless a file can be written or replaced."""
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder, expected a file", param_hint=option)
+    if not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}", param_hint=option)
+    check_output_folder(path.absolute().parent, option)
+
+
+def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
+    """Raise a usage error unless a file can be written, or replaced if it exists."""
+    check_output_file(path, option)
+    if path.exists() and not overwrite:
+        raise typer.BadParameter(f"{path} exists; use --overwrite to replace it", param_hint=option)
+
+
+_OPTIONS = {
+    "row_sparsity": "--predictors",
+    "column_sparsity": "--responses",
+    "refit_rule": "--refit-rule",
+    "always_keep": "--keep",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "n_resamples": "--resamples",
+    "frame_rate": "--frame-rate",
+    "neuron_radius": "--neuron-radius",
+}
+# Parameters that are also words of sentences are options only where a message begins with them.
+_WORDS = (
+    *("rank", "ridge", "criterion", "cv", "family", "loss", "threshold"),
+    *("decay", "baseline", "smoothing", "background", "neuropil"),
+)
+_PHRASES = {
+    "an integer": "a whole number",
+    "the number of rows of Θ (predictors)": "the number of predictors",
+    "the number of columns of Θ (responses)": "the number of responses",
+    "rows of X": "samples",
+    '; or "auto", or None for no limit': "; or auto, or all for no limit",
+    '; or "auto"': "; or auto",
+}
+_KNOWN = re.compile(rf"(?<![\w./-])({'|'.join(_OPTIONS)})(?!\w)")
+_GIVEN = re.compile(r"(--[\w-]+)=[\"'](\w+)[\"']")
+_FIRST = re.compile(rf"({'|'.join(_WORDS)})(?= must )")
+
+
+def in_options(message: str) -> str:
+    """A message with the options in place of the parameters of the estimators.
+
+    Examples
+    --------
+    >>> from thinrank.cli.options import in_options
+    >>> in_options("rank must be an integer from 1 to 2 (the smaller of row_sparsity and "
+    ...            "column_sparsity), got 5")
+    '--rank must be a whole number from 1 to 2 (the smaller of --predictors and --responses), got 5'
+    """
+    told = _KNOWN.sub(lambda found: _OPTIONS[found[1]], message)
+    told = _GIVEN.sub(r"\1 \2", told)
+    told = _FIRST.sub(r"--\1", told, count=1) if _FIRST.match(told) else told
+    if told != message:
+        for phrase, plain in _PHRASES.items():
+            told = told.replace(phrase, plain)
+    return told
+
+
+def is_about_option(message: str) -> bool:
+    """Whether a message of the library says that an option has a value that cannot be used."""
+    return re.match(r"--[\w-]+ must ", in_options(message)) is not None
+
+
+def plain_console() -> Console:
+    """A console that prints text as it is: ``[red]`` may be part of a path or of a name."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False)

@@ -1,0 +1,342 @@
+"""Running a command: exit codes, errors in one line or as JSON, signals and notes."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from thinrank.cli.options import in_options, is_about_option
+
+FAILURE = 1
+"""Something other than options and data: a full disk, a missing library, an error of ours."""
+USAGE = 2
+"""Options or arguments that cannot be used; the code of typer and most other programs."""
+BAD_DATA = 3
+"""Data that cannot be used."""
+CLOSED_PIPE = 141
+"""What reads standard output has ended: 128 plus the number of SIGPIPE, as of other programs."""
+
+TRACEBACK = "THINRANK_TRACEBACK"
+"""Environment variable: if it is set, errors have a traceback, like those with ``--debug``."""
+
+
+class UnusableArgumentError(Exception):
+    """Arguments that cannot be used, such as a file that does not exist."""
+
+
+@dataclass
+class Output:
+    """Where a command writes: results to standard output, everything else to standard error."""
+
+    json: bool = False  # whether standard output is one JSON object
+    quiet: bool = False  # whether only errors and JSON are written
+    debug: bool = False  # whether errors have a traceback
+    kept: str = "nothing was written"  # what is there after an interruption
+    notes: list[str] = field(default_factory=list)  # the notes so far
+
+    def note(self, text: str) -> None:
+        """Tell the user what was decided, or what to look at."""
+        if text in self.notes:
+            return
+        self.notes.append(text)
+        if not self.quiet and not self.json:
+            print(f"note: {text}", file=sys.stderr)
+
+    def show(self, text: str) -> None:
+        """Write a result that people read."""
+        if not self.quiet and not self.json:
+            try:
+                print(text)
+            except BrokenPipeError:
+                self.quiet = True  # what reads the output, such as head, has seen enough
+
+    @property
+    def progress(self) -> bool:
+        """Whether to draw progress bars."""
+        return not self.quiet and not self.json and sys.stderr.isatty()
+
+    def remark(self, text: str) -> None:
+        """Tell the user how far the work is; not kept among the notes."""
+        if not self.quiet and not self.json:
+            print(text, file=sys.stderr, flush=True)
+
+
+def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any] | int | None]) -> int:
+    """Run a command, report its errors in one line, and return the exit code."""
+    try:
+        with _warnings_as_notes(output):
+            result = work()
+    except (Exception, Interruption, KeyboardInterrupt) as error:
+        return fail(error, output, f"thinrank {name}")
+    if output.json and isinstance(result, dict):
+        print(json.dumps({**result, "notes": output.notes}, ensure_ascii=False, allow_nan=False))
+    return result if isinstance(result, int) else 0
+
+
+def fail(error: BaseException, output: Output, command: str) -> int:
+    """Write an error in one line and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE  # what reads the output, such as head, has seen enough
+    code, message = _outcome(error, output)
+    if output.debug or os.environ.get(TRACEBACK):
+        traceback.print_exception(error, file=sys.stderr)
+    line = " ".join(message.split())
+    if output.json:
+        about: dict[str, Any] = {"error": line, "exit_code": code}
+        for place in ("file", "row", "column"):
+            if getattr(error, place, None) is not None:
+                about[place] = getattr(error, place)
+        print(json.dumps(about, ensure_ascii=False))
+    else:
+        print(f"{command}: {line}", file=sys.stderr)
+    return code
+
+
+def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
+    """The exit code and the message for an error."""
+    number = received_signal(error)
+    if number is not None:
+        what = (
+            "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        )
+        return 128 + number, f"{what}; {output.kept}"
+    match error:
+        case UnusableArgumentError():
+            return USAGE, str(error)
+        case typer.BadParameter():
+            return USAGE, error.format_message()
+        case MemoryError():
+            return FAILURE, memory_failure(error)
+        case OSError():
+            return FAILURE, system_failure(error)
+        case ImportError():
+            return FAILURE, str(error) or "ImportError"
+        case ValueError():
+            code = USAGE if is_about_option(str(error)) else BAD_DATA
+            return code, in_options(str(error))
+    where = "" if output.debug else f"; {TRACEBACK}=1 in the environment shows where"
+    return FAILURE, f"{type(error).__name__}: {error}{where}"
+
+
+@contextmanager
+def _warnings_as_notes(output: Output) -> Iterator[None]:
+    """Write the warnings of fits as notes; those for programmers are not shown."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        output.note(in_options(str(message)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        # the matrices have no names, since data frames need an optional library
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        warnings.showwarning = show
+        yield
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose errors are one line on standard error, or JSON with ``--json``."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; see typer."""
+
+        def run() -> Any:
+            return super(CommandGroup, self).main(
+                args, prog_name, complete_var, False, windows_expand_args, **extra
+            )
+
+        if not standalone_mode:
+            return run()
+        given = list(sys.argv[1:] if args is None else args)
+        try:
+            with interruptible():
+                code = _exit_code(run, given)
+        except Interruption as error:  # a second one, while the first was reported
+            code = 128 + error.number
+        flushed = _flush()
+        sys.exit(code or flushed)
+
+
+def _exit_code(run: Callable[[], Any], given: list[str]) -> int:
+    """Run a command and return its exit code; what it did not report itself is reported here."""
+    try:
+        code = run()
+    except typer.Abort as error:
+        if isinstance(error.__cause__, (KeyboardInterrupt, Interruption)) or received_signal():
+            return fail(error.__cause__ or error, _output(given), "thinrank")
+        print("thinrank: aborted", file=sys.stderr)
+        return FAILURE
+    except (Exception, Interruption, KeyboardInterrupt) as error:
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+            return _report(error, given)
+        return fail(error, _output(given), "thinrank")
+    return code if isinstance(code, int) else 0
+
+
+def _output(given: list[str]) -> Output:
+    return Output(json="--json" in given, debug="--debug" in given)
+
+
+def _flush() -> int:
+    """Write what is buffered, and return a code if that fails: a full disk, or a closed pipe.
+
+    Otherwise the interpreter would fail to write it at its end, with a traceback.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # what is left in the buffer must go somewhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return CLOSED_PIPE
+        print(f"thinrank: standard output: {error.strerror}", file=sys.stderr)
+        return FAILURE
+    return 0
+
+
+def _message(error: Any) -> str:
+    """The text of an error, with the options that are most like an unknown one first."""
+    given, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if not given or not known:
+        return str(error.format_message())
+    options = error.ctx.command.params
+    hidden = {name for each in options if getattr(each, "hidden", False) for name in each.opts}
+    close = difflib.get_close_matches(given, [name for name in known if name not in hidden], n=3)
+    return f"No such option: {given}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
+
+
+def _report(error: Any, given: list[str]) -> int:
+    """Write a usage error and return the exit code."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return int(error.exit_code)
+    line = " ".join(_message(error).split())
+    command = "thinrank" if context is None else str(context.command_path)
+    if "--json" in given:
+        print(json.dumps({"error": line, "exit_code": error.exit_code}, ensure_ascii=False))
+    else:
+        print(f"{command}: {line} (see {command} --help)", file=sys.stderr)
+    return int(error.exit_code)
+
+
+# SIGHUP: the terminal was closed. Windows does not have it.
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+class Interruption(BaseException):
+    """A request to end; no KeyboardInterrupt, after which a search goes on with its best model."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Received:
+    """The last signal; an import that is interrupted in C code raises an error of its own."""
+
+    number: int | None = None
+
+
+def received_signal(error: BaseException | None = None) -> int | None:
+    """The signal that ended the work, whatever the error looks like; None if there was none."""
+    if isinstance(error, Interruption):
+        return error.number
+    if isinstance(error, KeyboardInterrupt):
+        return int(signal.SIGINT)
+    return _Received.number
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C and requests to end raise an Interruption, so that clean-up happens.
+
+    Signals that are ignored, as after ``nohup`` or in the background of a script, still are.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals belong to the main thread
+        return
+
+    def stop(number: int, frame: Any) -> NoReturn:
+        _Received.number = number
+        raise Interruption(number)
+
+    _Received.number = None
+    former = {each: signal.getsignal(each) for each in _SIGNALS}
+    try:
+        for each, handler in former.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(each, stop)
+        yield
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space, or write to another disk",
+    errno.EDQUOT: "free some space, or write to another disk",
+    errno.EFBIG: "the limit on the size of files is too low (ulimit -f)",
+    errno.EROFS: "write to another folder",
+    errno.EACCES: "write to another folder, or change the permissions",
+}
+
+
+def system_failure(error: OSError) -> str:
+    """The message for a file or a device that cannot be used."""
+    if error.errno == errno.ENOMEM:
+        return memory_failure(error)
+    if error.strerror is None:
+        return str(error) or type(error).__name__
+    about = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    remedy = _REMEDIES.get(error.errno or 0)
+    return about + str(error.strerror) + ("" if remedy is None else f"; {remedy}")
+
+
+def memory_failure(error: BaseException) -> str:
+    """The message for too little memory: how much was needed, and what to do instead."""
+    said = str(error)
+    if "THINRANK_MEMORY_GIB" in said:
+        return said  # an error of thinrank, which has a remedy
+    used = _most_memory_gib()
+    so_far = "" if used is None else f", after {used:.1f} GiB were in use"
+    asked = said if said.startswith("Unable to allocate") else "more was refused"
+    return (
+        f"not enough memory: {asked}{so_far}; use less data or smaller sizes, fewer --jobs, or a "
+        "smaller THINRANK_MEMORY_GIB in the environment (GiB for arrays that save time, 4 if it is "
+        "not set)"
+    )
+
+
+def _most_memory_gib() -> float | None:
+    """The largest amount of memory that this process has used; None where it is not known."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes or KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
