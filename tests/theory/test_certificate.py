@@ -94,7 +94,7 @@ def test_relaxations_are_below_the_optimum_and_above_zero():
         assert found.lower_bound <= found.objective
         for bound in found.bounds:
             assert bound.value <= found.objective * (1 + 1e-9)
-            if bound.name in shares:  # bounds by eigenvalues are much weaker
+            if bound.name in shares:
                 shares[bound.name].append(bound.value / found.objective)
     assert all(np.mean(values) > 0.8 for values in shares.values())
 

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank.theory.fitted_problem import FittedProblem
-from thinrank.theory.quantity import Kind
-from thinrank.theory.refits import cost_of_refit, objectives_on, pseudo_inverse, whitened_on
+from thinrank.theory.fitted_problem import (
+    FittedProblem,
+    cost_of_refit,
+    objectives_on,
+    pseudo_inverse,
+    whitened_on,
+)
+from thinrank.theory.suprema import Kind
 
 # Multiplications that the refits may take in all: some seconds with one thread.
 _MAX_WORK = 1.5e9

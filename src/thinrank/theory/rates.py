@@ -1,4 +1,4 @@
-"""Rates of the corollary and of the minimax lower bound, and what they mean for a sample size."""
+"""Rates of the corollary and of the minimax lower bound, and what to expect of a sample size."""
 
 from __future__ import annotations
 
@@ -130,6 +130,137 @@ def minimax_rate(
     """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
     return s.noise * math.sqrt(_minimax_complexity(s) / s.n_samples)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What can be expected of a fit, from :func:`sample_size_advice`.
+
+    ``print`` shows it in words.
+
+    Attributes
+    ----------
+    setting : Setting
+        The sizes.
+    expected_error : float
+        ‖Θ̂ − Θ*‖ (Frobenius norm) if the right predictors and responses are found.
+    error_with_search : float
+        The minimax rate with constant 1, which adds the price of finding them.
+    corollary : float
+        The rate of the corollary with constant 1.
+    expected_rmse : float
+        Root mean squared error of the predicted means per entry on new rows, with
+        ``expected_error``; the noise comes on top.
+    smallest_row : float
+        Norm of the row of Θ* of a predictor below which it is usually missed:
+        σ·√((r + 2·log p)/n). About the largest that one of the p rows reaches by noise alone.
+    samples_for_half : int
+        Number of samples that halves ``expected_error``.
+    """
+
+    setting: Setting
+    expected_error: float
+    error_with_search: float
+    corollary: float
+    expected_rmse: float
+    smallest_row: float
+    samples_for_half: int
+
+    def __str__(self) -> str:
+        s = self.setting
+        return "\n".join(
+            [
+                f"With {s.n_samples} samples, {s.n_features} predictors, {s.n_targets} responses "
+                f"and noise of standard deviation {s.noise:g},",
+                f"a model of rank {s.rank} with {s.row_sparsity} predictors and "
+                f"{s.column_sparsity} responses has an error ‖Θ̂ − Θ*‖ of about",
+                f"  {self.expected_error:.3g} if the right predictors and responses are found,",
+                f"  {self.error_with_search:.3g} by the minimax rate (constant 1), which includes "
+                "the search for them.",
+                f"Predicted means are then off by about {self.expected_rmse:.3g} per entry "
+                f"(root mean square), beside the noise of {s.noise:g}.",
+                "A predictor is likely to be missed if its row of Θ* has a norm below about "
+                f"{self.smallest_row:.3g}.",
+                f"Half of the error needs about {self.samples_for_half} samples.",
+            ]
+        )
+
+
+def sample_size_advice(
+    n_samples: int,
+    n_features: int,
+    n_targets: int,
+    rank: int,
+    row_sparsity: int | None = None,
+    column_sparsity: int | None = None,
+    *,
+    noise: float = 1.0,
+) -> Advice:
+    """What error to expect of a fit with a number of samples.
+
+    The expectation is that of least squares on the true predictors and responses with the true
+    rank, for independent predictors of unit variance:
+    ‖Θ̂ − Θ*‖² ≈ σ²·(s₁r/(n − s₁ − 1) + (s₂ − r)r/(n − r − 1)).
+    The guide page on the theory compares it with simulations.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_targets : int
+        n, p and k.
+    rank : int
+        r.
+    row_sparsity, column_sparsity : int or None, default=None
+        Numbers of predictors and responses with non-zero coefficients; None for all.
+    noise : float, default=1.0
+        Standard deviation of the errors. With standardised responses this is √(1 − R²).
+
+    Returns
+    -------
+    Advice
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> advice = tr.theory.sample_size_advice(200, 100, 50, 3, row_sparsity=10, column_sparsity=10)
+    >>> round(advice.expected_error, 2), advice.samples_for_half
+    (0.52, 776)
+    """
+    s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
+    if s.n_samples <= s.row_sparsity + 1:
+        raise ValueError(
+            f"n_samples must be at least row_sparsity + 2 = {s.row_sparsity + 2}, got {n_samples}: "
+            "with fewer samples the coefficients are not determined"
+        )
+    error = _expected_error(s, s.n_samples)
+    sizes = s.n_samples, s.n_features, s.n_targets, s.rank, s.row_sparsity, s.column_sparsity
+    return Advice(
+        s,
+        error,
+        minimax_rate(*sizes, noise=s.noise),
+        corollary_rate(*sizes, noise=s.noise),
+        error / math.sqrt(s.n_targets),
+        s.noise * math.sqrt((s.rank + 2 * math.log(s.n_features)) / s.n_samples),
+        _samples_for(s, error / 2),
+    )
+
+
+def _expected_error(s: Setting, n: float) -> float:
+    rows = s.row_sparsity * s.rank / (n - s.row_sparsity - 1)
+    columns = (s.column_sparsity - s.rank) * s.rank / (n - s.rank - 1)
+    return s.noise * math.sqrt(rows + columns)
+
+
+def _samples_for(s: Setting, error: float) -> int:
+    """Smallest number of samples with at most this expected error, by bisection."""
+    if s.noise == 0:
+        return s.n_samples
+    low, high = s.row_sparsity + 2, s.n_samples
+    while _expected_error(s, high) > error:
+        high *= 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if _expected_error(s, middle) > error else (low, middle)
+    return low
 
 
 def _minimax_complexity(s: Setting) -> float:
