@@ -187,12 +187,18 @@ def confidence_intervals(
         shown = np.isin(index[:, int(of == "layers")], found.rows) | (index[:, 1] < 0)
         if of == "coefficients" and responses is None:
             shown &= np.isin(index[:, 1], found.columns)
+    estimate, error, low, high, p_value, adjusted = (part[shown] for part in values)
     return Intervals(
         of,
         {name: list(compress(words, shown)) for name, words in labels.items()},
         index[shown],
         shape,
-        *(part[shown] for part in values),
+        estimate,
+        error,
+        low,
+        high,
+        p_value,
+        adjusted,
         level=level,
         correction=correction,
         df=found.model.df,

@@ -109,7 +109,7 @@ def arguments(cls: Any) -> dict[str, str]:
 
 def fields_of(value: Any) -> dict[str, Any]:
     """What is stored of an object that is not an estimator."""
-    fields = {name: getattr(value, name) for name in arguments(type(value))}
+    fields = {name: getattr(value, name) for name in arguments(type(value))}  # type: ignore[arg-type]
     if isinstance(value, Family):  # a fitted one still says that its parameters are to be estimated
         fields["has_parameters"] = value.has_parameters
     return fields

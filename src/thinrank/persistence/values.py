@@ -86,7 +86,7 @@ class Encoder:
             return self._dict(value, path, depth)
         if kind is range:
             return {_MARK: "range", "items": [value.start, value.stop, value.step]}
-        if classes.name_of(kind) is not None:
+        if classes.name_of(kind) is not None:  # type: ignore[arg-type]
             return self._object(value, path, depth)
         if scipy.sparse.issparse(value):
             return self._sparse(value, path)
@@ -139,7 +139,7 @@ class Encoder:
     def _object(self, value: Any, path: str, depth: int) -> dict[str, Any]:
         if classes.is_estimator(type(value)):
             return {_MARK: "estimator", **self._estimator(value, path, depth + 1)}
-        answer: dict[str, Any] = {_MARK: "object", "class": classes.name_of(type(value))}
+        answer: dict[str, Any] = {_MARK: "object", "class": classes.name_of(type(value))}  # type: ignore[arg-type]
         if isinstance(value, list):
             return {**answer, "items": self._items(value, path, depth)}
         if isinstance(value, Enum):
@@ -167,7 +167,7 @@ class Encoder:
             if classes.is_fitted_attribute(cls, name)
         }
         return {
-            "class": classes.name_of(cls),
+            "class": classes.name_of(cls),  # type: ignore[arg-type]
             "parameters": parameters,
             "omitted_parameters": omitted,
             "fitted": self._members(fitted, path, depth),

@@ -492,7 +492,7 @@ def make_partitions(
     cv: Any, weight: np.ndarray | None, rows: int, seed: int, groups: Any = None
 ) -> list[Indices]:
     """Training and held-out rows of one partition, or of several if cv is a number and rows few."""
-    if groups is not None and isinstance(cv, Integral) and cv > 1:
+    if groups is not None and isinstance(cv, Integral) and int(cv) > 1:
         cv = GroupKFold(int(cv))
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         return [given_splits(cv, np.zeros((rows, 1)), None, groups)]
