@@ -105,6 +105,9 @@ class Pursuit(Sized):
             decrease = state.objective - trial.objective
             if decrease > self.tol * size_of(loss, state.objective):
                 return replace(trial, change=decrease / state.objective)
+            trial = self._improved(loss.majorizer(state.factors), state, loss)
+            if not trial.final:
+                return trial
         # the relative error of the coefficients is about the root of a relative decrease
         fit = refitted(loss, state, self.columns, 100 * self.tol**2)
         fit = fit if fit.objective < state.objective else state
@@ -139,12 +142,18 @@ class Pursuit(Sized):
             fit = self._fit_rows(form, rows, columns, start.V)
         return fit
 
-    def _fit_rows(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
-        """The best fit of a form on given rows; the columns are those to begin with."""
-        return fit_rows(form, rows, columns, guess, self.rank, self.columns)
+    def _fit_rows(
+        self, form: QuadraticForm, rows: Array, columns: Array, guess: Array, loss: Any = None
+    ) -> Fit:
+        """The best fit of a form, or of its loss, on given rows; columns are those to begin with."""
+        fit = fit_rows(form, rows, columns, guess, self.rank, self.columns)
+        return fit if loss is None else refitted(loss, fit, self.columns, self.tol)
 
-    def _improved(self, form: QuadraticForm, state: Fit) -> Fit:
-        """The largest exchange of rows that lowers the objective; final if there is none."""
+    def _improved(self, form: QuadraticForm, state: Fit, loss: Any = None) -> Fit:
+        """The largest exchange of rows that lowers the objective; final if there is none.
+
+        ``loss``: the loss whose form it is, if exchanges must lower this instead.
+        """
         # with more rows than samples all sets of rows fit equally well
         if not self.exchanges or state.has_more_rows_than_samples:
             return replace(state, change=0.0, final=True)
@@ -153,11 +162,11 @@ class Pursuit(Sized):
         free = self.rows - state.rows.shape[0]
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
-        trial = self._largest_exchange(form, state, scores, size, margin, rounding)
+        trial = self._largest_exchange(form, state, scores, size, margin, rounding, loss)
         if trial is not None:
             return trial
         if self.thorough:
-            for trial, price in self._last_trials(form, state, scores):
+            for trial, price in self._last_trials(form, state, scores, loss):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * abs(state.objective)) + rounding:
                     return replace(trial, change=decrease / max(state.objective, decrease))
@@ -173,13 +182,14 @@ class Pursuit(Sized):
         size: int,
         margin: float,
         rounding: float,
+        loss: Any,
     ) -> Fit | None:
         """The fit after exchanging ``size`` rows, half as many and so on; None if none helps."""
         free = self.rows - state.rows.shape[0]
         costs = scores.costs + form.constant
         while size > 0:
             rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
-            trial = self._fit_rows(form, rows, state.columns, state.Q)
+            trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
             decrease = state.objective - trial.objective
             if decrease > max(size - free, 0) * margin + rounding:
                 return replace(trial, change=decrease / max(state.objective, decrease))
@@ -187,7 +197,7 @@ class Pursuit(Sized):
         return None
 
     def _last_trials(
-        self, form: QuadraticForm, fit: Fit, scores: ExchangeScores
+        self, form: QuadraticForm, fit: Fit, scores: ExchangeScores, loss: Any
     ) -> Iterator[tuple[Fit, float]]:
         """Fits to try at the end, each with the decrease of the objective that it requires."""
         if self.neighbours and fit.U.shape[1] > 0:
@@ -195,16 +205,18 @@ class Pursuit(Sized):
             margin = self._margin(form, fit, best_of=form.shape[0])
             near = next_rows(form, fit, scores, *sizes, margin)
             if near is not None:
-                trial = self._fit_rows(form, near.rows, near.columns, fit.Q)
+                trial = self._fit_rows(form, near.rows, near.columns, fit.Q, loss)
                 yield trial, near.exchanged * margin
             near = next_columns(fit, *sizes)
             if near is not None:
-                yield self._fit_rows(form, near.rows, near.columns, fit.Q), 0.0
-        significant = self._significant(form, fit, scores)
+                yield self._fit_rows(form, near.rows, near.columns, fit.Q, loss), 0.0
+        significant = self._significant(form, fit, scores, loss)
         if significant is not None:
             yield significant, 0.0
 
-    def _significant(self, form: QuadraticForm, fit: Fit, scores: ExchangeScores) -> Fit | None:
+    def _significant(
+        self, form: QuadraticForm, fit: Fit, scores: ExchangeScores, loss: Any
+    ) -> Fit | None:
         """An exchange of one row for one that is clearly not noise, if one of a few helps.
 
         Costs and gains hold Q fixed, so an exchange may decrease the objective by more. A row of
@@ -226,7 +238,7 @@ class Pursuit(Sized):
                 if cost > MAX_COST_RATIO * gain:
                     break
                 rows = exchanged(fit.rows, i, arrays.take_rows(scores.candidates, entering), j)
-                trial = self._fit_rows(form, rows, fit.columns, fit.Q)
+                trial = self._fit_rows(form, rows, fit.columns, fit.Q, loss)
                 if trial.objective < least:
                     best, least = trial, trial.objective - self.tol * abs(fit.objective)
                     if fit.rows.shape[0] > MANY_ROWS:
