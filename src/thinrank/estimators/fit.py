@@ -464,13 +464,15 @@ def _in_units_of_noise(
         search.run()
         return search, problem
     looks = _LOOKS if problem.has_units else 1
+    quadratic = "quadratic" in problem.loss.capabilities
     step = 1 / (looks + 3)  # of a progress bar, for every look
     before: Search | None = None
     records: list[Record] = []
     for i in range(looks):
         part = i * step, (i + 1) * step
         search = Search(splits[:1], space, records=records, part=part, **options)
-        coarse = search.first_look(exchange=i > 0)
+        # without exchanges the first look is quick; rows of other losses are too poor for that
+        coarse = search.first_look(exchange=i > 0 or not quadratic)
         found = search.best
         if search.stopped:
             return _with_a_model(search, before), scaled

@@ -145,7 +145,7 @@ class Pursuit(Sized):
     def _fit_rows(
         self, form: QuadraticForm, rows: Array, columns: Array, guess: Array, loss: Any = None
     ) -> Fit:
-        """The best fit of a form, or of its loss, on given rows; columns are those to begin with."""
+        """The best fit of a form, or of its loss, on given rows; ``columns`` begin."""
         fit = fit_rows(form, rows, columns, guess, self.rank, self.columns)
         return fit if loss is None else refitted(loss, fit, self.columns, self.tol)
 
@@ -158,7 +158,7 @@ class Pursuit(Sized):
         if not self.exchanges or state.has_more_rows_than_samples:
             return replace(state, change=0.0, final=True)
         scores = self.prospects(form, state)
-        margin = self._margin(form, state)
+        margin = self._margin(form, state, loss)
         free = self.rows - state.rows.shape[0]
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
@@ -202,7 +202,7 @@ class Pursuit(Sized):
         """Fits to try at the end, each with the decrease of the objective that it requires."""
         if self.neighbours and fit.U.shape[1] > 0:
             sizes = self.rank, self.columns
-            margin = self._margin(form, fit, best_of=form.shape[0])
+            margin = self._margin(form, fit, loss, best_of=form.shape[0])
             near = next_rows(form, fit, scores, *sizes, margin)
             if near is not None:
                 trial = self._fit_rows(form, near.rows, near.columns, fit.Q, loss)
@@ -245,15 +245,15 @@ class Pursuit(Sized):
                         return best
         return best
 
-    def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
+    def _margin(self, form: QuadraticForm, fit: Fit, loss: Any, best_of: int = 1) -> float:
         """The decrease of the objective required for each exchanged row.
 
         AIC's 2 per coefficient is twice what a row of noise explains on average. The best of many
         such rows explains more, so this is required if the new row is the best of ``best_of``.
-        Around a fit of a loss that is only approximated, as with missing entries, the best rows
-        are often reached through exchanges with small decreases, which are therefore allowed.
+        Where exchanges are fitted to a loss that is not quadratic (``loss``), as with missing
+        entries, its best rows are often reached through small decreases, which are allowed.
         """
-        if form.column_scale is not None:
+        if loss is not None:
             return self.tol * abs(fit.objective)
         rank = fit.U.shape[1]
         coefficients = max(rank, largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
