@@ -156,7 +156,7 @@ def test_light_and_quality(tmp_path, imaging, rng):
 @pytest.mark.parametrize(("library", "extra"), [("tifffile", "calcium"), ("pynwb", "nwb")])
 def test_message_names_the_extra(tmp_path, imaging, monkeypatch, library, extra):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=rf"{library}.*thinrank\[{extra}\]"):
+    with pytest.raises(ImportError, match=rf"{library}.*'\.\[{extra}\]"):
         export_results(imaging, tmp_path / "out", nwb=True)
     assert names(tmp_path) == []
 

@@ -40,7 +40,7 @@ def test_the_other_family_without_the_extra(tmp_path, monkeypatch):
     command = [*SMALL, "--family", "optimal-value", "--out", str(tmp_path / "rl.png")]
     result = runner.invoke(app, command)
     assert result.exit_code == 0
-    assert "thinrank[report]" in result.output
+    assert ".[report]" in result.output
     assert "Value error" in result.output
     assert not list(tmp_path.iterdir())
 

@@ -125,7 +125,7 @@ def test_folder_of_the_data(monkeypatch, tmp_path):
 
 def test_without_pooch(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"downloaded need pooch.*thinrank\[data\]"):
+    with pytest.raises(ImportError, match=r"downloaded need pooch.*'\.\[data\]"):
         tr.datasets.fetch_nir(data_home=tmp_path)
 
 

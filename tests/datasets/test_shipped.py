@@ -65,7 +65,7 @@ def test_calls_share_no_memory(load):
 def test_without_pandas(monkeypatch, load):
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert isinstance(load().data, np.ndarray)
-    with pytest.raises(ImportError, match=r"Data frames need pandas.*thinrank\[frames\]"):
+    with pytest.raises(ImportError, match=r"Data frames need pandas.*'\.\[frames\]"):
         load(as_frame=True)
     with pytest.raises(ValueError, match="as_frame must be True, False or 'auto', got 'yes'"):
         load(as_frame="yes")

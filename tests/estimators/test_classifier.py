@@ -234,3 +234,9 @@ def test_classes_with_a_single_sample():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SelectionWarning)
         assert clf.fit(X, y).score(X, y) > 0.7
+
+
+def test_a_matrix_of_several_types():
+    Y = np.array([["a", 1.0], [1.0, 0.0], [0.0, 1.0]] * 2, dtype=object)
+    with pytest.raises(ValueError, match=r"matrix with other values, in row 0 \['a', 1.0\]"):
+        tr.SparseReducedRankClassifier(1, 1, None).fit(np.ones((6, 2)), Y)

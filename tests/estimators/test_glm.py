@@ -495,3 +495,17 @@ def test_extreme_counts_stay_finite(family):
     assert np.all(np.isfinite(est.coef_))
     assert np.all(np.isfinite(est.intercept_))
     assert np.all(np.isfinite(est.predict(10 * X)))
+
+
+def test_categories_of_several_types():
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    Y = np.array([["a", 1.0], [1.0, 0.0], [0.0, 1.0]] * 2, dtype=object)
+    with pytest.raises(ValueError, match="categories of one type"):
+        tr.SparseReducedRankGLM("multinomial", 1, 1, None).fit(X, Y)
+
+
+def test_offsets_that_are_no_linear_predictors():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((8, 3)), rng.poisson(1.0, (8, 2))
+    with pytest.raises(ValueError, match=r"offset must be in units of .*1e.300"):
+        tr.SparseReducedRankGLM("poisson", 1, 2, None).fit(X, Y, offset=np.full(8, 1e300))

@@ -20,7 +20,7 @@ def test_one_study_first_without_the_extra(tmp_path, monkeypatch, capsys):
         without.setattr(importlib.util, "find_spec", lambda name: None)
         assert main(command) == 0
     output = capsys.readouterr().out
-    assert "thinrank[report]" in output
+    assert ".[report]" in output
     assert "figure-no-sparsity: 1 records" in output
     folder = tmp_path / "figure-no-sparsity"
     assert (folder / "records.csv").is_file()
@@ -43,7 +43,7 @@ def test_without_dask_and_without_its_scheduler(tmp_path, monkeypatch, capsys):
             assert f"there is no Dask scheduler at {address}" in capsys.readouterr().out
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(command) == 1
-    assert "thinrank[dask]" in capsys.readouterr().out
+    assert ".[dask]" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

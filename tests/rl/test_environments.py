@@ -159,5 +159,5 @@ def test_datasets_that_cannot_be_read(monkeypatch):
     with pytest.raises(TypeError, match="a dataset of Minari or its name, got int"):
         from_minari(3)
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(ImportError, match=r"thinrank\[minari\]"):
+    with pytest.raises(ImportError, match=r"'\.\[minari\]"):
         from_minari("test/chain-v0")

@@ -120,5 +120,5 @@ def test_what_is_missing_is_said(monkeypatch):
     with pytest.raises(ValueError, match="n_episodes must be at least 1"):
         log_episodes("CartPole-v1", n_episodes=0)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"thinrank\[rl\]"):
+    with pytest.raises(ImportError, match=r"'\.\[rl\]"):
         from_transition_table("FrozenLake-v1")

@@ -422,5 +422,5 @@ def test_four_rows_are_enough():
 
 def test_without_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pandas.*thinrank\[frames\]"):
+    with pytest.raises(ImportError, match=r"pandas.*'\.\[frames\]"):
         stability(SignsOfSums([]), *tiny())

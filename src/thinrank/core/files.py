@@ -108,7 +108,10 @@ def _put(new: Path, path: Path, adopt: Callable[[Path, Path], object] | None) ->
         raise
     finally:
         for former in moved:
-            remove(former)
+            doomed = hidden_path(path, UNFINISHED)  # nobody reads it while its files go
+            with contextlib.suppress(OSError):
+                os.rename(former, doomed)
+            remove(doomed)
     _sync_folder(path.parent)
 
 

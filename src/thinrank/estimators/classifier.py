@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from thinrank import arrays
@@ -269,9 +269,8 @@ def _indicators(labels: np.ndarray) -> np.ndarray:
     except (TypeError, ValueError):
         matrix = np.full((1, 1), 2.0)
     if not np.all(np.isnan(matrix) | (matrix == 0) | (matrix == 1)):
-        kind = type_of_target(labels)
         raise ValueError(
             "y must be a vector of class labels or a matrix of zeros and ones (NaN where a label "
-            f"is missing); got a matrix of the type {kind!r}"
+            f"is missing); got a matrix with other values, in row 0 {labels[0].tolist()}"
         )
     return matrix

@@ -31,6 +31,9 @@ from thinrank.estimators.validation import (
 from thinrank.losses.families import Family
 from thinrank.losses.profile import profiled
 
+# Far above 710, where exp overflows: a larger offset is not the logarithm of an exposure.
+_LARGEST_OFFSET = 1e4
+
 
 class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
     """Generalised linear models of many responses with shared low-rank, sparse coefficients.
@@ -341,6 +344,18 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         return 1.0 - total / null
 
 
+def _check_size_of_offset(offset: Array | None, units: np.ndarray) -> None:
+    """Raise a ValueError where exp(offset) says nothing; with units any number may be one."""
+    if offset is None or units.all():
+        return
+    largest = float(np.abs(arrays.to_numpy(offset)[:, ~units]).max())
+    if largest > _LARGEST_OFFSET:
+        raise ValueError(
+            "offset must be in units of the linear predictor, such as the logarithm of the "
+            f"exposure, and at most {_LARGEST_OFFSET:g} in size, got {largest:.3g}"
+        )
+
+
 def fit_family(
     estimator: Any,
     design: Design,
@@ -360,6 +375,7 @@ def fit_family(
     size = design.shape[1] - len(kept), shape[1]
     check_parameters(estimator, size, rows_of_data(design, weight))
     offset = check_offset(offset, shape, design.prototype)
+    _check_size_of_offset(offset, responses.family.units_of(shape[1]))
     check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
     design, _, units = in_ordinary_units(estimator, design)
     data = TrainingData(

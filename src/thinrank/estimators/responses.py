@@ -251,7 +251,10 @@ def _one_hot(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Indicators of the categories, NaN where the entry is missing, and the categories."""
     missing = _missing(column)
-    values = np.unique(column[~missing]) if known is None else known
+    try:
+        values = np.unique(column[~missing]) if known is None else known
+    except TypeError as error:
+        raise ValueError(f"response {name!r} must have categories of one type: {error}") from None
     if known is None and len(values) < 2:
         raise ValueError(
             f"response {name!r} must have at least 2 categories for the family 'multinomial', "

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from thinrank.core.files import clear_unfinished
+from thinrank.core.files import clear_unfinished, current_folder
 from thinrank.persistence.errors import ModelFileError, NotStorableError, as_model_file_error
 
 DOCUMENT = "model.json"
@@ -41,9 +41,13 @@ def check_free(path: Path, overwrite: bool) -> None:
         return
     if not path.is_dir():
         raise FileExistsError(f"{path} is a file; a model is saved as a folder")
-    if not any(path.iterdir()):
-        return
-    if not _is_model(path):
+    try:
+        if not any(path.iterdir()):
+            return
+    except FileNotFoundError:  # another process is replacing it
+        pass
+    # another process may move it away between two looks
+    if not any(_is_model(current_folder(path)) for _ in range(3)):
         raise FileExistsError(
             f"{path} is a folder that is not a model of thinrank, so it is not replaced; choose "
             "another path"

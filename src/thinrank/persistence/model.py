@@ -200,7 +200,8 @@ def _read(path: str | os.PathLike[str], read: Callable[[Path], Any]) -> Any:
                 raise ModelFileError(f"it is a file; a model is a folder with {DOCUMENT} in it")
             return read(folder)
         except Exception as error:
-            if _identity(current_folder(target)) != before:
+            now = current_folder(target)
+            if now != folder or _identity(now) != before:
                 continue
             if isinstance(error, OSError):
                 raise
