@@ -284,7 +284,7 @@ def test_fit_and_predict_need_no_optional_library(here):
         "    app(arguments, standalone_mode=False)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment())
-    assert (here / "predictions.csv").read_text().startswith("u,v,w")
+    assert (here / "predictions.csv").read_text().startswith("id,u,v,w")
 
 
 def test_the_record_in_the_model_is_plain_json(model):
