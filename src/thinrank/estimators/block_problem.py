@@ -69,5 +69,6 @@ def block_problem(estimator: Any, solver: Solver, data: TrainingData) -> Problem
         live_rows,
         live_columns,
         (X.shape[1], Y.shape[1]),
+        rescales=scale is not None and len(own) > 1,
         moments=form,
     )

@@ -43,7 +43,6 @@ from thinrank.starts.elimination import MOST_ROWS, most_at_once
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from thinrank.estimators.family_problem import FamilyProblem
 
 _MEANS = "the means of the responses"
 _KEPT = "the predictors that are always kept"
@@ -154,7 +153,6 @@ def fit_problem(
             doubts.append((status.message, ConvergenceWarning))
     family = None
     if problem.family is not None:
-        last = cast("FamilyProblem", last)
         family = last.fitted_family(factors)
         doubts += [(message, SelectionWarning) for message in last.doubts(factors)]
     elif _are_counts(data.Y):
@@ -190,21 +188,16 @@ def _are_counts(Y: Any) -> bool:
 
 def problem_of(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
     """The problem of an estimator; that of row blocks is made from moments."""
-    options = {
-        "fit_intercept": estimator.fit_intercept,
-        "standardize_columns": estimator.standardize,
-    }
-    # imported when needed, since most fits are least squares in memory
-    if data.family is not None:
-        from thinrank.estimators.family_problem import FamilyProblem
-
-        return FamilyProblem.of(data, **options)
-    if isinstance(data.design, RowBlocks) and not len(data.kept):
-        from thinrank.estimators.block_problem import block_problem
+    if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
+        from thinrank.estimators.block_problem import block_problem  # few data are in blocks
 
         return block_problem(estimator, solver, data)
-    scale = estimator.standardize and solver.adapts_to_units
-    return Problem.prepare(data, scale=scale, **options)
+    return Problem.prepare(
+        data,
+        fit_intercept=estimator.fit_intercept,
+        standardize_columns=estimator.standardize,
+        scale=estimator.standardize and solver.adapts_to_units,
+    )
 
 
 # ---------------------------------------------------------------------- the fit
@@ -369,7 +362,7 @@ def find_sizes(
     if problem.family is None:
         problem.loss.hold_for_search()  # other fits have weights of their own
     else:
-        alone = cast("FamilyProblem", problem).alone_in_class(numbers)
+        alone = problem.alone_in_class(numbers)
         partitions = [_never_held_out(alone, indices) for indices in partitions]
     samples = _least_positive(numbers, n, partitions)
     curvatures = problem.loss.row_scales() ** 2
@@ -496,15 +489,14 @@ def _with_a_model(search: Search, before: Search | None) -> Search:
 
 def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
     """The problem with the noise levels or dispersions that a model leaves."""
-    families = None if problem.family is None else cast("FamilyProblem", problem)
-    known = None if families is None else families.left_by_model(found)
+    known = problem.left_by_model(found)
     if known is not None:
         return known
     sizes, quick = found.sizes, replace(solver, thorough=False)
     ridge, exchange = sizes.ridge, sizes.exchange
     fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)
-    if families is not None and fit.factors.rank:
-        return cast("FamilyProblem", last).left_by(fit)
+    if problem.family is not None and fit.factors.rank:
+        return last.left_by(fit)
     return last
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -26,6 +27,7 @@ from thinrank.losses import LeastSquares
 if TYPE_CHECKING:
     from thinrank.estimators.extreme_units import Units
     from thinrank.losses.families import Family
+    from thinrank.losses.generalized_linear import GeneralizedLinear
 
 # The noise in a response is taken to be at least this fraction of its standard deviation, so that
 # a response that is explained almost completely does not outweigh all others. Rule of thumb.
@@ -37,6 +39,21 @@ PRIOR_FREEDOM = 2.0
 _SAME_SCALE = 0.1
 # Typical relative changes of scales that are never worth another fit.
 _NEGLIGIBLE = 0.005
+# Ridge where none is asked for, for families with probabilities or means: without it separated
+# classes and counts that are all zero in a part of the data have no finite optimum. It changes
+# coefficients that are determined by the data by about this relative amount.
+_LEAST_RIDGE = 1e-6
+# A linear predictor of an observed entry beyond this, a probability below 1e-9 or a mean below
+# 1e-9, means that the fit would have gone on to infinity.
+_SEPARATED = 20.0
+# With many missing entries noise levels are estimated by regressions of the responses on the
+# predictors of a fit if there are at most this number of them, since more would take long, and only
+# for responses of which such a regression leaves this fraction of the entries as degrees of
+# freedom. Rules of thumb.
+_MOST_REGRESSED = 100
+_LEAST_LEFT = 0.25
+# Level of the test that a fit lacks something of a response.
+_LACKS = 0.01
 
 
 class TrainingData(NamedTuple):
@@ -121,7 +138,12 @@ class KeptPredictors:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Centred, scaled and weighted data as a loss; here least squares of complete responses.
+    """Centred, scaled and weighted data as a loss.
+
+    The loss is least squares for squared errors of complete responses, whose means are taken out;
+    for any other family, missing entries or offsets it is that of a generalized linear model, with
+    intercepts of its own and columns of Θ in units of the information that an entry of their
+    response has without predictors.
 
     If the predictors are scaled, those that are constant are left out, and so are responses that
     are scaled; every response is divided by a scale of its own. So nothing depends on the units of
@@ -145,12 +167,10 @@ class Problem:
     live_columns: Array | None
     shape: tuple[int, int]  # shape of Θ in the user's units, (p, k)
     kept: KeptPredictors | None = None  # the predictors that are always kept
-    family: Family | None = None  # the family of all responses; None for least squares
+    family: Any = None  # the Family of all responses; None for least squares
+    intercepts: Array | None = None  # (k,) linear predictors of constant responses of a family
+    rescales: bool = False  # whether noise levels or dispersions are estimated from fits
     moments: Any = None  # a form of all rows, in the units of the first fit, if not in memory
-
-    # number of fits, each with the responses scaled by the noise that the fit before left in them;
-    # more than two further fits rarely change the supports
-    max_rounds: ClassVar[int] = 3
 
     @classmethod
     def prepare(
@@ -158,98 +178,207 @@ class Problem:
     ) -> Problem:
         """Take means and scales out of the data, without copying X.
 
-        ``scale`` says whether the responses are scaled, too.
+        ``scale`` says whether the responses of least squares are scaled, too.
         """
-        weight = data.sample_weight
         X, columns, live_rows, kept = standardized_predictors(
             data, fit_intercept, standardize_columns
         )
-        basis = None if kept is None else kept.basis
-        Y = data.Y
-        responses = standardize(
-            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale, kept=basis
-        )
-        if kept is not None:
-            kept = replace(kept, loadings_y=responses.loadings)
-        targets, live_columns, deviations = responses.design, None, None
-        if scale and arrays.norm(responses.scale) > 0:
-            live_columns, deviations = live(responses.scale), responses.scale
-        elif scale or (fit_intercept and _all_constant(Y, weight)):
-            targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
-        if live_columns is not None:
-            targets = ColumnSubset(targets, live_columns)
-            deviations = arrays.take_rows(deviations, live_columns)
-        return cls(
-            LeastSquares(X, targets, sample_weight=weight),
-            columns,
-            responses.center,
-            deviations,
-            deviations,
-            live_rows,
-            live_columns,
-            (data.design.shape[1], Y.shape[1]),
-            kept,
-        )
+        if data.family is None:
+            found = _least_squares(data, X, kept, center=fit_intercept, scale=scale)
+        else:
+            found = _any_family(data, X, kept, center=fit_intercept, plain=not standardize_columns)
+        shape = data.design.shape[1], data.Y.shape[1]
+        return cls(columns=columns, live_rows=live_rows, shape=shape, **found)
 
     # ------------------------------------------------------------------ what a search asks
 
     @property
     def explainable(self) -> bool:
         """Whether the responses differ from their predictions without predictors."""
-        return self.loss.constant > 0
+        if self.family is None:
+            return self.loss.constant > 0
+        size = arrays.norm(self.loss.null.derivative * self.loss.unit)
+        return size > 1e3 * arrays.eps(self.loss.prototype) * self.loss.observations**0.5
 
     @property
     def has_units(self) -> bool:
         """Whether a response has units, and hence a noise level."""
-        return True
+        return self.family is None or bool(np.any(self.family.units_of(self.shape[1])))
 
     @property
     def needs_ridge(self) -> bool:
-        """Whether there may be no optimum without ridge, as for probabilities and counts."""
-        return False
+        """Whether there are probabilities or counts, which may have no optimum without ridge."""
+        return not (self.family is None or np.all(self.family.units_of(self.shape[1])))
 
-    # ------------------------------------------------------------------ scales of the responses
+    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray:
+        """Whether a row is the only one of positive weight in its category of a response."""
+        alone = np.zeros(self.loss.X.shape[0], dtype=bool)
+        for block in self.loss.family.blocks(self.loss.shape[1]):
+            member = arrays.to_numpy(self.loss.Y)[:, block] > 0
+            member &= True if weight is None else (weight > 0)[:, None]
+            alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
+        return alone
+
+    # ------------------------------------------------------------------ noise of the responses
+
+    @property
+    def max_rounds(self) -> int:
+        """Number of fits, each with the noise levels or dispersions that the fit before left.
+
+        More than two further fits of least squares rarely change the supports.
+        """
+        return 3 if self.family is None else 6
 
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
-        """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.
+        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows.
 
-        False without standardisation, for a single response, and without ridge if there are more
-        rows than half of the samples, since the residuals of such a fit say little about the noise.
+        The residuals of a fit with more rows than half of the samples say little about the noise,
+        unless it is least squares with a ridge.
         """
-        able = "target_scale" in self.loss.capabilities and self.loss.shape[1] > 1
-        few = ridge > 0 or 2 * rows <= self.loss.samples
-        return able and self.target_scale is not None and few
+        if self.family is None:
+            few = ridge > 0 or 2 * rows <= self.loss.samples
+        else:
+            few = 2 * rows <= self.loss.observations / self.loss.shape[1]
+        return self.rescales and few
 
-    def left_by(self, fit: Any, rows: int, ridge: float) -> Problem:
-        """The problem with every response divided by the noise that a fit leaves in it.
+    def left_by(self, fit: Any, rows: int = 0, ridge: float = 0.0) -> Problem:
+        """The problem in units of the noise levels or dispersions that a fit leaves.
 
         The residual sums of squares are divided by ν = n − 1 − q − (s₁ + s₂ − r)·r/s₂, where q is
         the number of predictors that are always kept and the last term is the share of a response
         in use in the degrees of freedom of the fit, but not by less than n/2. As the estimate is
-        uncertain with few samples, it is averaged on the logarithmic scale with the standard
-        deviation of the response, with weights ν/(ν + 2) and 2/(ν + 2).
+        uncertain with few samples, it is averaged on the logarithmic scale with the scale of the
+        response without predictors, with weights ν/(ν + 2) and 2/(ν + 2).
 
-        The same problem if the noise differs too little, apart from a common factor, for another
-        fit: by a tenth of the standard error of a noise level. Changes of about the standard error
-        do matter: with them other predictors are chosen among correlated ones.
+        The same problem if the noise of least squares differs too little, apart from a common
+        factor, for another fit: by a tenth of the standard error of a noise level. Changes of about
+        the standard error do matter: with them other predictors are chosen among correlated ones.
         """
+        if self.family is not None:
+            return self._with_family(self._family_after(fit.factors))
         explained = None if ridge else getattr(fit, "explained", None)
-        total, n = self.loss.target_squares(), self.loss.samples
+        n, k = self.loss.samples, self.loss.shape[1]
         if explained is None:
             squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
         else:
-            squares = total - n * arrays.to_numpy(explained)
+            squares = self.loss.target_squares() - n * arrays.to_numpy(explained)
         shrunk = _ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
-        left = freedom_left(fit.factors, np.full(len(total), n), self.kept, shrunk)
-        trust = left / (left + PRIOR_FREEDOM)
-        found, deviation = np.sqrt(np.maximum(squares, 0.0) / left), np.sqrt(total / n)
-        noise = found**trust * deviation ** (1 - trust)
-        own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
-        scale = np.maximum(noise * own, LEAST_NOISE * deviations)
+        left = freedom_left(fit.factors, np.full(k, n), self.kept, shrunk)
+        own = arrays.to_numpy(self.target_scale)
+        scale = self._averaged(np.sqrt(np.maximum(squares, 0.0) / left) * own, left)
         change = float(np.std(np.log(scale / own)))
         if change < max(0.1 * float((2 * n) ** -0.5), _NEGLIGIBLE):
             return self
         return self.with_target_scale(scale)
+
+    def left_by_model(self, model: Any) -> Problem | None:
+        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
+        if self.family is None or not self.loss.nearly_quadratic or model.responses is None:
+            return None
+        scale = np.maximum(model.responses.noise, LEAST_NOISE) * self.deviations
+        return self._with_family(self.loss.family.with_scale(scale))
+
+    def _averaged(self, noise: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """Noise levels averaged with the scales of the responses, and at least a tenth of these."""
+        deviations = arrays.to_numpy(self.deviations)
+        trust = left / (left + PRIOR_FREEDOM)
+        return np.maximum(noise**trust * deviations ** (1 - trust), LEAST_NOISE * deviations)
+
+    def _with_family(self, family: Family) -> Problem:
+        loss = _in_own_units(self.loss, family)
+        return replace(self, loss=loss, target_scale=loss.unit)
+
+    def fitted_family(self, factors: Factors) -> Family:
+        """The family of all responses with the parameters that a fit leaves."""
+        family = self.loss.family
+        if self.rescales and factors.rank:
+            family = self._family_after(factors)
+        if self.live_columns is None:
+            return family
+        from thinrank.losses.families import combined
+
+        index = arrays.to_numpy(self.live_columns).tolist()
+        rest = [j for j in range(self.shape[1]) if j not in set(index)]
+        return combined([family, self.family.take(rest)], [index, rest])
+
+    def doubts(self, factors: Factors) -> list[str]:
+        """That counts are overdispersed, or fitted probabilities or means 0 or 1 up to rounding."""
+        if not self.needs_ridge:
+            return []
+        loss, messages = self.loss, list[str]()
+        point = loss.at(factors) if factors.rank else loss.null
+        left = freedom_left(factors, _entries(loss), self.kept)
+        times = loss.family.overdispersion(loss.Y, point.linear, _relative_weights(loss), left)
+        if times > 1:
+            messages.append(
+                f"The counts are overdispersed: their variance is about {times:.3g} times that of "
+                'the Poisson family. Use family="negative_binomial", for which sizes and held-out '
+                "deviances do not depend on a few large counts."
+            )
+        if factors.rank == 0:
+            return messages
+        xp = arrays.namespace(loss.prototype)
+        # of the predictors in use, without intercept and offset
+        linear = point.scores @ (factors.V * loss.unit[:, None]).T
+        plain = (~loss.family.units_of(loss.shape[1])).astype(float)
+        weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
+        beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
+        extreme = int(xp.count_nonzero(beyond * weight))
+        if extreme:
+            messages.append(
+                f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
+                "probability or mean that is 0 up to rounding), so that without a ridge their "
+                "coefficients have no finite optimum. Use a larger ridge if their size matters."
+            )
+        return messages
+
+    def _family_after(self, factors: Factors) -> Family:
+        """The family of the responses in the loss with the parameters that a fit leaves.
+
+        For squared errors the noise in responses that the fit leaves out
+        is estimated from regressions on its scores; with many missing entries the noise in
+        responses of which the fit lacks something, from regressions on its predictors. It is at
+        least a tenth of that scale.
+        """
+        loss = self.loss
+        left = freedom_left(factors, _entries(loss), self.kept)
+        linear = loss.null.linear
+        if factors.rank:
+            linear, left = self._predicted(factors, left)
+        family = loss.family.fitted_to(loss.Y, linear, _relative_weights(loss), left)
+        if np.any(family.units_of(loss.shape[1])):
+            family = family.with_scale(self._averaged(family.scale_of(loss.shape[1]), left))
+        return family
+
+    def _predicted(self, factors: Factors, freedom: np.ndarray) -> tuple[Array, np.ndarray]:
+        """Linear predictors of all responses by the predictors of a fit, and degrees of freedom.
+
+        A fit of too low a rank, or one that leaves a response out, would count what it lacks as
+        noise. The response would then count for little in the next fit, and no search would find
+        that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
+        With many missing entries, where this is not enough, every response is regressed on the
+        predictors of the fit, with no limit on the rank, unless these are too many. The regression
+        is used where an F test says that the fit lacks something; elsewhere the fit, which has
+        fewer coefficients, says more about the noise.
+        """
+        loss = self.loss
+        steps = loss.column_steps(factors)
+        if steps is None:
+            return loss.at(factors).linear, freedom
+        outside = arrays.to_numpy(arrays.row_norms_squared(factors.V)) == 0
+        left = np.where(outside, freedom - factors.rank, freedom)
+        used = ~outside | (left > 0)  # others have too few entries
+        V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
+        linear, freedom = loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
+        rows = factors.row_support
+        if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
+            return linear, freedom
+        entries, free = _entries(loss), 1 if self.kept is None else 1 + self.kept.rank
+        left = entries - free - rows.shape[0]
+        whole = _regressed(loss, rows)
+        lacks = _explains_more(loss, linear, whole, freedom, left) & (left >= _LEAST_LEFT * entries)
+        mask = arrays.from_numpy(lacks * 1.0, linear)
+        return mask * whole + (1 - mask) * linear, np.where(lacks, left, freedom)
 
     def with_target_scale(self, scale: np.ndarray) -> Problem:
         """The same problem with the responses divided by other scales."""
@@ -268,8 +397,11 @@ class Problem:
         return bool(np.all(np.abs(change - np.mean(change)) < _SAME_SCALE))
 
     def target_units(self) -> np.ndarray | None:
-        """What all responses are divided by, 0 for those left out; None if they are not scaled."""
-        if self.target_scale is None:
+        """What all responses are divided by, 0 for those left out; None if they are not scaled.
+
+        None for families, where the units of the columns are those of the linear predictors.
+        """
+        if self.target_scale is None or self.family is not None:
             return None
         units = arrays.to_numpy(self.target_scale).astype(np.float64)
         if self.live_columns is None:
@@ -318,16 +450,33 @@ class Problem:
         intercept = arrays.zeros((user.shape[1],), like=user.V)
         if mean is not None:
             intercept = mean - user.V @ self._mean_scores(user)
-        if self.kept is None:
-            return user, intercept, None
-        kept = self.kept.coefficients(user, loadings)
-        if mean is not None:
-            intercept = intercept - kept @ self.kept.basis.center
+        kept = None
+        if self.kept is not None:
+            kept = self.kept.coefficients(user, loadings)
+            if mean is not None:
+                intercept = intercept - kept @ self.kept.basis.center
+        if self.family is None:
+            return user, intercept, kept
+        for block in self.family.blocks(self.shape[1]):
+            # only differences between categories matter
+            index = arrays.indices(block, intercept)
+            intercept = arrays.put_rows(intercept, index, _centred(intercept, index))
+            if kept is not None:
+                kept = arrays.put_rows(kept, index, _centred(kept, index))
+        if self.live_columns is not None:
+            ones = arrays.zeros((self.live_columns.shape[0],), intercept) + 1
+            alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
+            intercept = arrays.namespace(intercept).where(alive, intercept, self.intercepts)
         return user, intercept, kept
 
     def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
         """Intercepts of centred predictors, and loadings of the kept ones; None for none."""
-        return self.target_mean, None if self.kept is None else self.kept.loadings_y
+        if self.family is None:
+            return self.target_mean, None if self.kept is None else self.kept.loadings_y
+        free = self.loss.at(factors if factors.rank else self.loss.null.factors).free
+        if self.live_columns is not None:
+            free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
+        return (None, free) if self.columns.center is None else (free[0, :], free[1:, :])
 
     def scores(self, factors: Factors, user: Factors) -> tuple[Array, Array] | None:
         """XU minus its means, and these means, from what a fit holds; None if too little."""
@@ -384,6 +533,84 @@ def standardized_predictors(
     return X, columns, used, kept
 
 
+def _least_squares(
+    data: TrainingData, X: Design, kept: KeptPredictors | None, *, center: bool, scale: bool
+) -> dict[str, Any]:
+    """Least squares of complete responses, in units of their standard deviations."""
+    Y, weight = data.Y, data.sample_weight
+    basis = None if kept is None else kept.basis
+    responses = standardize(Dense(Y), sample_weight=weight, center=center, scale=scale, kept=basis)
+    if kept is not None:
+        kept = replace(kept, loadings_y=responses.loadings)
+    targets, live_columns, deviations = responses.design, None, None
+    if scale and arrays.norm(responses.scale) > 0:
+        live_columns, deviations = live(responses.scale), responses.scale
+    elif scale or (center and _all_constant(Y, weight)):
+        targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
+    if live_columns is not None:
+        targets = ColumnSubset(targets, live_columns)
+        deviations = arrays.take_rows(deviations, live_columns)
+    return {
+        "loss": LeastSquares(X, targets, sample_weight=weight),
+        "target_mean": responses.center,
+        "target_scale": deviations,
+        "deviations": deviations,
+        "live_columns": live_columns,
+        "kept": kept,
+        "rescales": deviations is not None and targets.shape[1] > 1,
+    }
+
+
+def _any_family(
+    data: TrainingData, X: Design, kept: KeptPredictors | None, *, center: bool, plain: bool
+) -> dict[str, Any]:
+    """The loss of a generalized linear model, without responses that are constant.
+
+    With ``plain`` squared errors stay in the units of the responses, as in least squares.
+    """
+    from thinrank.losses.families import Gaussian
+    from thinrank.losses.generalized_linear import GeneralizedLinear
+
+    Y, entries = data.Y, data.entry_weight
+    every: Any = data.family
+    family, intercepts = every, every.null_link(Y, entries)
+    # with offsets a response that is constant has no constant linear predictor
+    live_columns = None if data.offset is not None else _varying(Y, entries, family)
+    if live_columns is not None:
+        Y, family = arrays.take_columns(Y, live_columns), family.take(live_columns)
+        entries = None if entries is None else arrays.take_columns(entries, live_columns)
+    loss = GeneralizedLinear(
+        X,
+        Y,
+        family,
+        entry_weight=entries,
+        sample_weight=data.sample_weight,
+        offset=data.offset,
+        free=_free(data.design, center, None if kept is None else kept.basis.basis),
+        least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
+    )
+    plain = plain and type(family) is Gaussian and family.scale is None
+    deviations = np.ones(loss.shape[1])
+    rescales = family.has_parameters and not plain
+    if rescales:
+        freedom = freedom_left(loss.null.factors, _entries(loss), kept)
+        family = family.fitted_to(Y, loss.null.linear, _relative_weights(loss), freedom)
+        deviations = family.scale_of(loss.shape[1])
+    if not plain:
+        loss = _in_own_units(loss, family)
+    return {
+        "loss": loss,
+        "target_mean": None,
+        "target_scale": loss.unit,
+        "deviations": deviations,
+        "live_columns": live_columns,
+        "kept": kept,
+        "family": every,
+        "intercepts": intercepts,
+        "rescales": rescales,
+    }
+
+
 def live(scale: Array) -> Array | None:
     """Indices where a scale is not zero; None when that is everywhere or nowhere."""
     live = np.flatnonzero(arrays.to_numpy(scale) > 0)
@@ -423,3 +650,85 @@ def _ridge_freedom(fit: Any, ridge: float) -> float:
     if not ridge or root is None or root.shape[0] == 0:
         return 0.0
     return root.shape[1] - root.shape[0] + ridge * arrays.norm(root) ** 2
+
+
+def _explains_more(
+    loss: GeneralizedLinear, fit: Array, whole: Array, freedom: np.ndarray, left: np.ndarray
+) -> np.ndarray:
+    """Whether an F test says that a fit lacks something that regressions explain, per response.
+
+    Shapes: ``fit``, ``whole`` (n_samples, n_targets), ``freedom``, ``left`` (n_targets,).
+    """
+    weight = _relative_weights(loss)
+    xp = arrays.namespace(fit)
+    before, after = (
+        arrays.to_numpy(
+            xp.sum(xp.where(weight > 0, weight * (loss.Y - linear) ** 2, 0.0), axis=0)
+        ).astype(np.float64)
+        for linear in (fit, whole)
+    )
+    more, left = np.maximum(freedom - left, 1.0), np.maximum(left, 1.0)
+    ratio = np.maximum(before - after, 0) / more / np.maximum(after / left, 1e-300)
+    return np.asarray(fdtrc(more, left, ratio) < _LACKS)
+
+
+def _regressed(loss: GeneralizedLinear, rows: Array) -> Array:
+    """Linear predictors of separate regressions of all responses on some predictors."""
+    inner = loss.restrict(rows, loss.targets)
+    every = arrays.identity(rows.shape[0], like=loss.prototype)
+    nothing = arrays.zeros((loss.shape[1], rows.shape[0]), like=loss.prototype)
+    steps = inner.column_steps(Factors(every, nothing))
+    assert steps is not None  # as for the loss itself
+    return inner.at(Factors(every, steps[0])).linear
+
+
+def _relative_weights(loss: GeneralizedLinear) -> Array:
+    """Weights of all entries, with a mean of 1 over those that are positive."""
+    weight = loss.weights()
+    xp = arrays.namespace(weight)
+    return weight * (loss.observations / float(xp.sum(weight)))
+
+
+def _entries(loss: GeneralizedLinear) -> np.ndarray:
+    """Number of entries of every response, by their weights."""
+    return arrays.to_numpy(_relative_weights(loss)).astype(np.float64).sum(axis=0)
+
+
+def _in_own_units(loss: GeneralizedLinear, family: Family) -> GeneralizedLinear:
+    """The loss with columns of Θ in units of the information of an entry without predictors."""
+    loss = loss.with_family(family, None)
+    xp = arrays.namespace(loss.prototype)
+    entries = xp.sum(loss.weights(), axis=0) / loss.samples
+    mean = loss.mean_curvatures(loss.null) / entries
+    floor = arrays.eps(mean) * max(float(xp.max(mean)), 1e-300)
+    return loss.with_family(family, 1.0 / xp.sqrt(xp.clip(mean, min=floor)))
+
+
+def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
+    """Columns whose observed entries are not all equal; None for all columns, or for none.
+
+    Categories of a response with others that vary are kept.
+    """
+    numbers = arrays.to_numpy(Y)
+    observed = np.ones(numbers.shape, dtype=bool)
+    if weight is not None:
+        observed = arrays.to_numpy(weight) > 0
+    low = np.where(observed, numbers, np.inf).min(axis=0)
+    high = np.where(observed, numbers, -np.inf).max(axis=0)
+    found = family.whole(np.flatnonzero(high > low), numbers.shape[1])
+    if len(found) in (0, numbers.shape[1]):
+        return None
+    return arrays.indices(found, Y)
+
+
+def _free(design: Design, intercept: bool, basis: Array | None) -> Array | None:
+    """The column of ones and the basis of the kept predictors."""
+    ones = [arrays.zeros((design.shape[0], 1), design.prototype) + 1] if intercept else []
+    parts = ones if basis is None else [*ones, basis]
+    return arrays.namespace(design.prototype).concat(parts, axis=1) if parts else None
+
+
+def _centred(values: Array, index: Array) -> Array:
+    """Some rows, minus their mean."""
+    rows = arrays.take_rows(values, index)
+    return rows - arrays.namespace(rows).mean(rows, axis=0)
