@@ -161,3 +161,21 @@ def test_datasets_that_cannot_be_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "minari", None)
     with pytest.raises(ImportError, match=r"'\.\[minari\]"):
         from_minari("test/chain-v0")
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
+def test_nothing_need_be_named(name):
+    """Features, and the number of actions, are those of the logs; Pendulum has three torques."""
+    logs = [log_episodes(name, n_episodes=3, seed=seed) for seed in range(2)]
+    learner = MultiTaskFQI(n_iterations=2).fit_batch(logs)
+    found = learner.evaluate(name, 2)
+    assert np.isfinite(found.value)
+    assert learner.n_actions_ == (2 if name == "CartPole-v1" else 3)
+    assert np.all(np.isfinite(learner.q_values(1, 1e6 * logs[0].states)))
+
+
+def test_names_of_datasets_belong_to_fit_batch():
+    with pytest.raises(ValueError, match="learns from logs, such as datasets of Minari"):
+        MultiTaskFQI().fit(["classic/cartpole-v0"])
+    with pytest.raises(TypeError, match=r"a log of transitions .*use fit_batch"):
+        MultiTaskFQI().fit(SimpleNamespace(iterate_episodes=None))

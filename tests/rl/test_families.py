@@ -84,26 +84,3 @@ def test_there_is_something_to_learn():
         for t, v in zip(family.tasks, values, strict=True)
     ]
     assert np.sqrt(np.mean(spread)) > 0.3 * np.std(family.q_star)
-
-
-@pytest.mark.parametrize("sizes", [(2, 30, 2, 6, 2), (5, 9, 3, 9, 4)])
-def test_other_sizes(sizes):
-    family = make_linear_family(*sizes, n_states=60)
-    assert len(family.row_support) == sizes[3]
-    assert np.linalg.matrix_rank(family.theta, tol=1e-9) == sizes[4]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rank": 7}, "rank must be from 2 to 6"),
-        ({"rank": 1}, "rank must be from 2"),
-        ({"n_tasks": 2}, "rank must be from 2 to 2"),
-        ({"row_sparsity": 8}, "row_sparsity must be an integer from 9"),
-        ({"n_states": 1.5}, "n_states must be an integer"),
-        ({"discount": 1.0}, "discount must be between 0 and 1"),
-    ],
-)
-def test_bad_sizes_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        make_linear_family(**options)

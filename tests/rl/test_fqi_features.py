@@ -97,3 +97,34 @@ def test_the_width_of_states_is_checked():
 def test_bounds_of_a_space_without_bounds(high):
     with pytest.raises(ValueError, match=r"low and high must be finite.*quantile"):
         Fourier(np.zeros(2), np.array(high), 3)
+
+
+def test_default_features_are_finite_and_of_use():
+    """A coordinate without bounds, a constant one, and one with few values."""
+    rng = np.random.default_rng(0)
+    n = 300
+    states = np.stack(
+        [rng.standard_cauchy(n), np.full(n, 7.0), rng.integers(2, size=n), rng.uniform(size=n)], 1
+    )
+    y = np.cos(3 * states[:, 3])
+    log = Transitions(states, np.zeros(n, int), y, states, np.ones(n, bool))
+    fqi = MultiTaskFQI(n_iterations=1).fit_batch(log)
+    assert fqi.n_features_ <= 150
+    found = fqi.q_values(0, states)[:, 0]
+    assert np.mean((found - y) ** 2) < 0.02 * np.var(y)
+    wide = np.zeros((5, 40)) + np.arange(5)[:, None]
+    log = Transitions(wide, [0] * 5, np.zeros(5), wide, np.ones(5, bool))
+    assert (
+        MultiTaskFQI(n_iterations=1, regressor=LinearRegression()).fit_batch(log).n_features_ == 121
+    )
+    broken = np.full((2, 1), np.nan)
+    log = Transitions(broken, [0, 0], [0.0, 0.0], broken, [True, True])
+    with pytest.raises(ValueError, match="states must be finite"):
+        MultiTaskFQI().fit_batch(log)
+
+
+def test_states_that_are_numbers_have_indicators():
+    log = Transitions([0, 1, 2], [0, 0, 0], [1.0, 2.0, 3.0], [0, 0, 4], np.ones(3, bool))
+    fqi = MultiTaskFQI(regressor=LinearRegression(), n_iterations=1).fit_batch(log)
+    assert fqi.n_features_ == 5
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(3))[:, 0], [1, 2, 3])

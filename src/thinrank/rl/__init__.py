@@ -1,12 +1,12 @@
 """Reinforcement learning: fitted Q-iteration for several related Markov decision processes."""
 
 from thinrank.rl import gym, minari
-from thinrank.rl.common_part_regression import CommonPart
+from thinrank.rl.action_values import GreedyPolicy
+from thinrank.rl.common_part import CommonPart
 from thinrank.rl.estimates import PolicyValue, evaluate
 from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
 from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
 from thinrank.rl.fqi import MultiTaskFQI
-from thinrank.rl.greedy_policy import GreedyPolicy
 from thinrank.rl.history import QHistory, QRecord
 from thinrank.rl.off_policy import fitted_q_evaluation, importance_sampling
 from thinrank.rl.tabular import TabularMDP, value_error

@@ -1,4 +1,4 @@
-"""The action values Q(s, a) of every task, as a fitted regression gives them."""
+"""The action values Q(s, a) of every task, and their greedy policies."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thinrank import arrays
 from thinrank.core.factors import Factors
 from thinrank.rl.features import Features, feature_matrix, feature_product
 from thinrank.rl.rows import Rows
@@ -19,13 +20,29 @@ class ActionValues(Protocol):
         """Q(s, ·) of a task, of shape (n_states, n_actions)."""
         ...
 
-    def at(self, rows: Rows) -> np.ndarray:
-        """Q at the design pairs, in the same shape as the targets."""
+    def of_features(self, task: int, matrix: Any) -> np.ndarray:
+        """The same for given features of the states."""
         ...
 
     def repeated(self, count: int) -> ActionValues:
         """The values of a single task, repeated for ``count`` tasks."""
         ...
+
+
+def values_at(values: ActionValues, rows: Rows) -> np.ndarray:
+    """Q at the design pairs, in the same shape as the targets."""
+    parts = []
+    for action, (block, where) in enumerate(zip(rows.blocks, rows.ranges, strict=True)):
+        if rows.owner is None:
+            columns = [values.of_features(t, block)[:, action] for t in range(rows.n_tasks)]
+            parts.append(np.stack(columns, axis=1))
+            continue
+        part, owner = np.zeros(block.shape[0]), rows.owner[where]
+        for task in np.unique(owner):
+            own = np.flatnonzero(owner == task)
+            part[own] = values.of_features(int(task), block[own])[:, action]
+        parts.append(part)
+    return np.concatenate(parts)
 
 
 class LinearValues:
@@ -53,15 +70,9 @@ class LinearValues:
         linear = feature_product(self.features, states, self.weights(task), f"task {task}")
         return linear + self.intercept[:, task]
 
-    def at(self, rows: Rows) -> np.ndarray:
-        """Q at the design pairs, in the same shape as the targets."""
-        scores = rows.design @ self.factors.U
-        lengths = [block.shape[0] for block in rows.blocks]
-        intercept = np.repeat(self.intercept, lengths, axis=0)
-        if rows.owner is None:
-            return scores @ self.factors.V.T + intercept
-        own = intercept[np.arange(len(rows.owner)), rows.owner]
-        return np.einsum("ij,ij->i", scores, self.factors.V[rows.owner]) + own
+    def of_features(self, task: int, matrix: Any) -> np.ndarray:
+        """Q(s, ·) of shape (n_states, n_actions), from all features."""
+        return matrix @ self.weights(task) + self.intercept[:, task]
 
     def repeated(self, count: int) -> LinearValues:
         """The values of a single task, repeated for ``count`` tasks."""
@@ -79,23 +90,66 @@ class PredictedValues:
 
     def values(self, task: int, states: Any) -> np.ndarray:
         """Q(s, ·) of shape (n_states, n_actions)."""
-        matrix = feature_matrix(self.features, states, f"task {task}")
+        return self.of_features(task, feature_matrix(self.features, states, f"task {task}"))
+
+    def of_features(self, task: int, matrix: Any) -> np.ndarray:
+        """Q(s, ·) of shape (n_states, n_actions), from the features."""
         columns = [regressor.predict(matrix).reshape(-1) for regressor in self.regressors[task]]
         return np.stack(columns, axis=1)
-
-    def at(self, rows: Rows) -> np.ndarray:
-        """Q at the design pairs, in the same shape as the targets."""
-        parts = []
-        for action, block in enumerate(rows.blocks):
-            predicted = np.zeros((block.shape[0], rows.n_tasks))
-            for task, regressors in enumerate(self.regressors):
-                predicted[:, task] = regressors[action].predict(block).reshape(-1)
-            parts.append(predicted)
-        everything = np.concatenate(parts)
-        if rows.owner is None:
-            return everything
-        return everything[np.arange(len(rows.owner)), rows.owner]
 
     def repeated(self, count: int) -> PredictedValues:
         """The values of a single task, repeated for ``count`` tasks."""
         return PredictedValues(self.features, list(self.regressors) * count)
+
+
+class GreedyPolicy:
+    """The actions with the largest values in a task.
+
+    Made by :meth:`MultiTaskFQI.policy`. It can be pickled if the feature map can.
+
+    Parameters
+    ----------
+    values : LinearValues or PredictedValues
+        The action values.
+    task : int
+        Number of the task.
+    state_shape : tuple of int or None
+        Shape of a state. None if it is not known, as for models that an earlier version saved: then
+        the policy takes several states in one array only.
+    """
+
+    def __init__(
+        self, values: ActionValues, task: int, state_shape: tuple[int, ...] | None
+    ) -> None:
+        self.values = values
+        self.task = task
+        self.state_shape = None if state_shape is None else tuple(state_shape)
+
+    def __call__(self, states: Any) -> Any:
+        """The actions of several states, or of one.
+
+        Parameters
+        ----------
+        states : array of shape (n_states, ...), or one state
+            The states.
+
+        Returns
+        -------
+        ndarray of int of shape (n_states,), or int for one state
+        """
+        array = np.asarray(states)
+        if self.state_shape is None:
+            return self._actions(array)
+        if array.shape == self.state_shape:
+            return int(self._actions(array[None])[0])
+        if array.ndim != len(self.state_shape) + 1:
+            raise ValueError(
+                f"states must be one state of shape {self.state_shape} or several in one array, "
+                f"got shape {array.shape}"
+            )
+        return self._actions(array)
+
+    def _actions(self, states: np.ndarray) -> np.ndarray:
+        # of equal values the first, also if they differ by rounding errors
+        values = arrays.half_the_digits(self.values.values(self.task, states))
+        return np.argmax(values, axis=1)

@@ -1,237 +1,169 @@
-"""Least squares for several tasks whose coefficients have a common part.
-
-The coefficients of task t are c + dₜ. The loss is ::
-
-    Σₜ ½‖yₜ − Xₜ(c + dₜ)‖² + α/2·‖c‖² + β/2·Σₜ‖dₜ‖²,
-
-without a penalty on the constant of c: a large β shrinks the tasks towards their common part, and
-not towards zero. β = ∞ is one model for all tasks, α = ∞ a ridge regression for every task. The
-deviations D = [d₁ … d_k] may have any rank (a closed form) or a low rank (alternating least
-squares). Only XₜᵀXₜ and Xₜᵀyₜ are needed, for every action.
-"""
+"""The default regressor of fitted Q-iteration: a common part, and deviations of low rank."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotrs
+from sklearn.base import BaseEstimator
 
-# Added to the diagonal of linear systems, relative to their largest entry: columns may be equal.
-_JITTER = 1e-10
-# Sweeps of alternating least squares: at the first targets, and at later ones, which are similar.
-_FIRST_SWEEPS, _SWEEPS = 10, 1
-# They stop when a sweep moves the span of V by less than this. Held-out errors then differ by less
-# than a thousandth from those of many sweeps.
-_MOVED = 1e-2
-
-Parts = tuple[list[np.ndarray], list[np.ndarray], np.ndarray]
-"""Common parts c of shape (q,) and loadings U of shape (q, r) per action, and V of shape (k, r)."""
+from thinrank.core.checks import is_auto
+from thinrank.rl.action_values import LinearValues
+from thinrank.rl.feature_tests import select_features
+from thinrank.rl.features import Features
+from thinrank.rl.rows import Rows
+from thinrank.rl.sizes import RANKS, choose_setting, linear_values, pilot
+from thinrank.rl.targets import Targets
+from thinrank.rl.task_fits import TaskFit, TaskRows
 
 
-class AnyRank:
-    """The minimiser for deviations of any rank, prepared for several right-hand sides.
+class CommonPart(BaseEstimator):
+    """Regressor of :class:`MultiTaskFQI`: all tasks have a common part and deviate from it.
 
-    Shapes: ``grams`` (1 or n_tasks, q, q).
+    The coefficients of task t are θₜ = c + dₜ, on a few rows. The deviations D = [d₁ … d_k] have a
+    low rank. The fit minimises ::
+
+        Σₜ ½‖yₜ − Xₜ(c + dₜ)‖² + α/2·‖c‖² + β/2·Σₜ‖dₜ‖²
+
+    with features in standard units and intercepts. Tasks are shrunk towards their common part and
+    not towards zero. A single model for all tasks (rank 0) and separate ridge regressions (α = ∞
+    and any rank) are special cases, which compete in the automatic choice.
+
+    Parameters
+    ----------
+    rank : int, "auto" or None, default="auto"
+        Rank of the deviations: 0 for the same coefficients in all tasks, None for any rank.
+    row_sparsity : int, "auto" or None, default="auto"
+        Largest number of rows, which are pairs of an action and a feature. A feature is used for
+        all actions or for none. If "auto", a feature is used if it is significant given those in
+        use already, and all features compete with them. None for all features.
+    ridge : float or "auto", default="auto"
+        β, in units of the mean number of rows of a task and action.
+    common_ridge : float or "auto", default="auto"
+        α, in the same unit. ``float("inf")`` for no common part beside the intercepts.
+    noise_level : float, default=0.1
+        Level of the tests that select features. A feature is used if its p-value, given those in
+        use, is below this divided by the number of features.
+    cv : int, default=5
+        Number of folds of the choice. A fold holds out whole episodes, or states.
+
+    Notes
+    -----
+    Sizes are chosen before the iterations begin, on one sample of transitions: a pilot run selects
+    the rows, then trial runs of fitted Q-iteration compare ranks and penalties by the error with
+    which a setting predicts its own targets in held-out episodes, relative to the variance of
+    these targets. Of values of α with nearly equal errors the smallest is chosen, because the bias
+    of a penalty adds up over the iterations. For deviations of any rank a fit is a linear system,
+    for a low rank alternating least squares; both need only XᵀX and Xᵀy of every task, of which
+    XᵀX never changes.
+
+    See Also
+    --------
+    MultiTaskFQI : Fitted Q-iteration, whose default regressor this is.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> tr.rl.CommonPart(rank=1)
+    CommonPart(rank=1)
     """
 
     def __init__(
-        self, grams: Sequence[np.ndarray], n_tasks: int, alpha: float, beta: float
+        self,
+        rank: int | str | None = "auto",
+        row_sparsity: int | str | None = "auto",
+        ridge: float | str = "auto",
+        common_ridge: float | str = "auto",
+        *,
+        noise_level: float = 0.1,
+        cv: int = 5,
     ) -> None:
-        self._grams, self._k, self._alpha, self._beta = grams, n_tasks, alpha, beta
-        self._inverses = [] if beta == inf else [_inverse(gram, beta) for gram in grams]
-        self._systems = [self._common_system(a) for a in range(len(grams))]
+        self.rank = rank
+        self.row_sparsity = row_sparsity
+        self.ridge = ridge
+        self.common_ridge = common_ridge
+        self.noise_level = noise_level
+        self.cv = cv
 
-    def _common_system(self, a: int) -> np.ndarray:
-        """The factor of the system for c without the deviations: Σβ(G + β)⁻¹G + α."""
-        gram = self._grams[a]
-        each = gram if self._beta == inf else gram - gram @ self._inverses[a] @ gram
-        total = each.sum(axis=0) * (self._k / len(gram))
-        if self._alpha == inf:
-            total = total[:1, :1]
-        else:
-            penalty = np.full(len(total), self._alpha)
-            penalty[0] = 0.0
-            total = total + np.diag(penalty)
-        # LAPACK is called directly: these systems are small, and checks would take most of the time
-        return dpotrf(_lifted(total))[0]
-
-    def solve(self, products: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Common parts and deviations for Xₜᵀyₜ.
-
-        Shapes: ``products`` (n_tasks, q), ``common`` (q,), ``deviations`` (n_tasks, q).
-        """
-        common, deviations = [], []
-        for a, b in enumerate(products):
-            gram = self._grams[a]
-            c = np.zeros(b.shape[1])
-            if self._beta == inf:
-                right = b.sum(axis=0)
-            else:
-                right = (b - _applied(gram @ self._inverses[a], b)).sum(axis=0)
-            if self._alpha == inf:
-                c[:1] = dpotrs(self._systems[a], right[:1])[0]
-            else:
-                c = dpotrs(self._systems[a], right)[0]
-            common.append(c)
-            left = b - (gram @ c)
-            deviations.append(
-                np.zeros_like(b) if self._beta == inf else _applied(self._inverses[a], left)
-            )
-        return common, deviations
+    def check(self) -> None:
+        """Raise a ValueError that names a parameter with an invalid value."""
+        for name, least in (("rank", 0), ("row_sparsity", 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not (value is None or is_auto(value) or (whole and int(value) >= least)):
+                raise ValueError(
+                    f'{name} must be an integer of at least {least}, "auto" or None, got {value!r}'
+                )
+        for name in ("ridge", "common_ridge"):
+            value = getattr(self, name)
+            if not is_auto(value) and not (isinstance(value, Real) and float(value) > 0):
+                raise ValueError(f'{name} must be a positive number or "auto", got {value!r}')
+        if self.ridge == self.common_ridge == inf:
+            raise ValueError("ridge and common_ridge must not both be infinite")
+        if not (isinstance(self.noise_level, Real) and 0 < float(self.noise_level) < 1):
+            raise ValueError(f"noise_level must be between 0 and 1, got {self.noise_level!r}")
+        if not isinstance(self.cv, Integral) or int(self.cv) < 2:
+            raise ValueError(f"cv must be an integer of at least 2, got {self.cv!r}")
 
 
-class LowRank:
-    """Alternating least squares for deviations D = UVᵀ of low rank.
+class CommonPartRegression:
+    """Fits with the sizes that were chosen before the first iteration."""
 
-    Every half step is solved exactly, so that the loss never increases.
+    def __init__(self, regressor: CommonPart, features: Features, pooled: bool, seed: int) -> None:
+        regressor.check()
+        self._given, self._features, self._seed = regressor, features, seed
+        self._pooled = pooled
+        self.best_params: dict[str, Any] | None = None
 
-    Shapes: ``grams`` (1 or n_tasks, q, q).
-    """
+    def prepare(self, targets: Targets) -> None:
+        """Choose features, rank and penalties by trial iterations."""
+        given, fixed = self._given, targets.fixed()
+        trial_rows = TaskRows(fixed.rows, int(given.cv), self._seed)
+        used, begin = pilot(
+            trial_rows, fixed, self._features, lambda y: self._select(trial_rows, y)
+        )
+        setting, used = choose_setting(
+            trial_rows,
+            fixed,
+            used,
+            begin,
+            ranks=self._ranks(targets.rows.n_tasks),
+            alphas=None if is_auto(given.common_ridge) else (float(given.common_ridge),),
+            betas=None if is_auto(given.ridge) else (float(given.ridge),),
+            every_feature=is_auto(given.row_sparsity),
+        )
+        same = fixed.rows is targets.rows
+        self._rows = trial_rows if same else TaskRows(targets.rows, int(given.cv), self._seed)
+        self._used, self._columns = used, self._rows.columns(used)
+        k = targets.rows.n_tasks
+        self._fit = TaskFit([c.gram for c in self._columns], k, self._rows.unit, setting)
+        self.best_params = {
+            "rank": setting.rank,
+            "row_sparsity": sum(len(index) - 1 for index in used),
+            "ridge": setting.beta,
+            "common_ridge": setting.alpha,
+        }
 
-    def __init__(
-        self, grams: Sequence[np.ndarray], n_tasks: int, alpha: float, beta: float
-    ) -> None:
-        self._grams, self._k, self._alpha, self._beta = grams, n_tasks, alpha, beta
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+        """Fit to targets, with the chosen sizes."""
+        y = self._rows.by_action(targets)
+        products = [c.products(part) for c, part in zip(self._columns, y, strict=True)]
+        return linear_values(self._rows, self._fit.solve(products), self._used, self._features)
 
-    def solve(
-        self, products: Sequence[np.ndarray], V: np.ndarray, sweeps: int, tol: float = 1e-6
-    ) -> Parts:
-        """Alternate from a start.
+    def _ranks(self, n_tasks: int) -> tuple[int | None, ...]:
+        given = self._given.rank
+        if self._pooled or n_tasks == 1 or given == 0 or self._given.ridge == inf:
+            return (0,)
+        if is_auto(given):
+            return (0, *(rank for rank in RANKS if rank is None or rank < n_tasks - 1))
+        return (None,) if given is None or int(given) >= n_tasks else (int(given),)
 
-        Shapes: ``products`` (n_tasks, q), ``V`` (n_tasks, r).
-        """
-        V = np.linalg.qr(V)[0]
-        common, U = self._loadings(products, V)
-        for _ in range(sweeps):
-            before = V
-            V = self._mixing(products, common, U)
-            V = np.linalg.qr(V)[0]
-            common, U = self._loadings(products, V)
-            if np.linalg.norm(V - before @ (before.T @ V)) < tol:
-                break
-        return common, U, V
-
-    def _loadings(
-        self, products: Sequence[np.ndarray], V: np.ndarray
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """c and U for given V, action by action."""
-        weights = np.concatenate([np.ones((len(V), 1)), V], axis=1)
-        free = 1 if self._alpha == inf else None
-        common, loadings = [], []
-        for gram, b in zip(self._grams, products, strict=True):
-            q = b.shape[1]
-            width = weights.shape[1]
-            if len(gram) == 1:
-                system = np.einsum("kl,ij->kilj", weights.T @ weights, gram[0])
-            else:
-                pairs = np.einsum("tk,tl->klt", weights, weights).reshape(-1, len(V))
-                system = (pairs @ gram.reshape(len(V), -1)).reshape(width, width, q, q)
-                system = system.transpose(0, 2, 1, 3)
-            system = system.reshape(width * q, width * q)
-            penalty = np.full((width, q), self._beta)
-            penalty[0] = 0.0 if free else self._alpha
-            penalty[0, 0] = 0.0
-            system[np.diag_indices(width * q)] += penalty.ravel()
-            right = (weights.T @ b).ravel()
-            if free:  # the common part is the constant alone
-                kept = np.concatenate([[0], np.arange(q, width * q)])
-                solved = np.zeros(width * q)
-                solved[kept] = dposv(_lifted(system[np.ix_(kept, kept)]), right[kept])[1]
-            else:
-                solved = dposv(_lifted(system), right)[1]
-            solved = solved.reshape(width, q)
-            common.append(solved[0])
-            loadings.append(solved[1:].T)
-        return common, loadings
-
-    def _mixing(
-        self, products: Sequence[np.ndarray], common: list[np.ndarray], U: list[np.ndarray]
-    ) -> np.ndarray:
-        """V for given c and the span of U."""
-        lengths = np.cumsum([len(part) for part in U])[:-1]
-        span = np.split(np.linalg.qr(np.concatenate(U))[0], lengths)
-        r = span[0].shape[1]
-        system = np.zeros((self._k, r, r)) + self._beta * np.eye(r)
-        right = np.zeros((self._k, r))
-        for gram, b, c, basis in zip(self._grams, products, common, span, strict=True):
-            system += basis.T @ gram @ basis
-            right += (b - gram @ c) @ basis
-        return np.linalg.solve(system + _JITTER * np.eye(r), right[..., None])[..., 0]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Rank of the deviations and penalties."""
-
-    rank: int | None  # the rank; None for any rank
-    # penalties of the common part and of the deviations, in units of the mean number of rows of a
-    # task and action
-    alpha: float
-    beta: float
-
-
-class CommonPartFit:
-    """Repeated fits with one setting.
-
-    Shapes: ``grams`` (1 or n_tasks, q, q).
-    """
-
-    def __init__(
-        self, grams: Sequence[np.ndarray], n_tasks: int, unit: float, setting: Setting
-    ) -> None:
-        self._setting = setting
-        penalties = setting.alpha * unit, setting.beta * unit
-        self._any = AnyRank(grams, n_tasks, *penalties)
-        self._low = None
-        if setting.rank is not None and 0 < setting.rank < n_tasks:
-            self._low = LowRank(grams, n_tasks, *penalties)
-        self._V: np.ndarray | None = None
-
-    def solve(
-        self, products: Sequence[np.ndarray]
-    ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-        """Common parts c (q,), loadings U (q, r) and V (n_tasks, r): θₜ = c + Uvₜ."""
-        if self._low is not None:
-            sweeps = _SWEEPS
-            if self._V is None:
-                start = np.concatenate(self._any.solve(products)[1], axis=1)
-                self._V = np.linalg.svd(start, full_matrices=False)[0][:, : self._setting.rank]
-                sweeps = _FIRST_SWEEPS
-            common, U, self._V = self._low.solve(products, self._V, sweeps, _MOVED)
-            return common, U, self._V
-        common, deviations = self._any.solve(products)
-        k = len(deviations[0])
-        if self._setting.beta == inf:
-            return common, [np.zeros((len(c), 0)) for c in common], np.zeros((k, 0))
-        return common, [d.T for d in deviations], np.eye(k)
-
-    def restart(self) -> None:
-        """Forget the last solution: the next fit is to targets that are not similar."""
-        self._V = None
-
-    def theta(self, products: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The coefficients θ of every action, of shape (q, n_tasks)."""
-        common, U, V = self.solve(products)
-        return [c[:, None] + u @ V.T for c, u in zip(common, U, strict=True)]
-
-
-def _inverse(gram: np.ndarray, beta: float) -> np.ndarray:
-    q = gram.shape[-1]
-    return np.linalg.inv(gram + beta * np.eye(q))
-
-
-def _lifted(system: np.ndarray) -> np.ndarray:
-    """The system with a diagonal that keeps it positive definite."""
-    lifted = system.copy()
-    lifted[np.diag_indices(len(system))] += _JITTER * max(float(system.max()), 1e-300)
-    return lifted
-
-
-def _applied(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """One matrix per task, or the same for all, times one vector per task."""
-    if len(matrices) == 1:
-        return vectors @ matrices[0].T
-    return (matrices @ vectors[..., None])[..., 0]
+    def _select(self, rows: TaskRows, targets: np.ndarray) -> list[np.ndarray]:
+        size = self._given.row_sparsity
+        if size is None:
+            return rows.every_column()
+        if is_auto(size):
+            return select_features(rows, targets, float(self._given.noise_level), None)
+        return select_features(rows, targets, inf, int(size))

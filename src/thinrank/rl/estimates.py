@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from thinrank.rl.episodes import play_episodes
+from thinrank.rl.gym import log_episodes
 
 # Corrections for less skewness than this are rounding errors.
 _SYMMETRIC = 1e-8
@@ -89,9 +89,10 @@ def evaluate(
     """
     check_discount(discount)
     check_level(level)
-    log = play_episodes(env, policy, n_episodes, seed)
-    weights = discount ** log.steps.astype(float)
-    returns = np.bincount(log.episodes, weights * log.rewards)
+    log = log_episodes(env, policy, n_episodes, seed)
+    first = np.unique(log.episodes, return_index=True)[1]
+    steps = np.arange(len(log)) - first[log.episodes]
+    returns = np.bincount(log.episodes, discount ** steps.astype(float) * log.rewards)
     return mean_with_interval(returns, level, "episodes of the policy")
 
 

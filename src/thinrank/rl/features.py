@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from thinrank.core.checks import check_finite
+
+# Default features: the share of the logged states in the range, and limits of the Fourier basis.
+_SHARE_OF_STATES, _MAX_ORDER, _MOST_FUNCTIONS = 0.99, 5, 150
 
 Features = Callable[[Any], Any]
 """``features(states)`` returns an array or sparse matrix of shape (n_states, n_features)."""
@@ -147,6 +152,10 @@ class Fourier(_Selective):
         Smallest and largest value of each coordinate of a state.
     order : int
         Largest entry of c. There are (order + 1)^n_dimensions features, the constant first.
+    coupled : int or None, default=None
+        Largest number of non-zero entries of c, which limits the number of features; None for any.
+    clip : bool, default=False
+        Whether coordinates outside the range count as its ends. Otherwise the basis is periodic.
 
     References
     ----------
@@ -157,6 +166,8 @@ class Fourier(_Selective):
     low: np.ndarray
     high: np.ndarray
     order: int
+    coupled: int | None = None
+    clip: bool = False
 
     def __post_init__(self) -> None:
         low, high = (np.asarray(bound, dtype=np.float64) for bound in (self.low, self.high))
@@ -164,20 +175,68 @@ class Fourier(_Selective):
             raise ValueError(
                 "low and high must be finite, and low below high in every coordinate, got "
                 f"low={low.tolist()} and high={high.tolist()}; where a space has no bounds, take "
-                "them from logged states, such as np.quantile(log.states, [0.01, 0.99], axis=0)"
+                "them from logged states, such as np.quantile(log.states, [0.01, 0.99], axis=0), "
+                "or leave out the features of MultiTaskFQI"
             )
 
     def __call__(self, states: Any) -> np.ndarray:
         """All features."""
-        count = (self.order + 1) ** len(np.atleast_1d(self.low))
-        return self._some(np.asarray(states), np.arange(count))
+        return self._some(np.asarray(states), np.arange(self._frequencies.shape[1]))
+
+    @cached_property
+    def _frequencies(self) -> np.ndarray:
+        """The vectors c as columns."""
+        size, entries = len(np.atleast_1d(self.low)), range(1, self.order + 1)
+        if self.coupled is None or self.coupled >= size:
+            every = np.indices((self.order + 1,) * size).reshape(size, -1)
+            return every.astype(np.float64)
+        columns = [np.zeros(size)]
+        for count in range(1, self.coupled + 1):
+            for places in combinations(range(size), count):
+                for values in product(entries, repeat=count):
+                    columns.append(np.zeros(size))
+                    columns[-1][list(places)] = values
+        return np.stack(columns, axis=1)
 
     def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
         low, high = np.atleast_1d(self.low), np.atleast_1d(self.high)
-        shape = (self.order + 1,) * len(low)
-        frequencies = np.stack(np.unravel_index(index, shape))
-        points = _points(states, len(low))
-        return np.cos(np.pi * ((points - low) / (high - low)) @ frequencies)
+        points = (_points(states, len(low)) - low) / (high - low)
+        if self.clip:
+            points = np.clip(points, 0.0, 1.0)
+        return np.cos(np.pi * points @ self._frequencies[:, index])
+
+
+def default_features(states: np.ndarray, n_states: int | None = None) -> Features:
+    """Features for given states: indicators of states that are numbers, or a Fourier basis.
+
+    The range of a coordinate is that of 99 % of the states. Functions have at most two coordinates.
+    The order is the largest, up to 5, with at most 150 functions; if order 1 has more, functions
+    have one coordinate, and order 3.
+
+    Shapes: ``states`` (n_states, ...).
+    """
+    if states.ndim == 1 and states.dtype.kind in "iu":
+        return Tabular(int(states.max()) + 1 if n_states is None else n_states)
+    if states.dtype.kind not in "biuf" or states.ndim > 2:
+        raise ValueError(
+            "features must be given for states that are not vectors of numbers, got states of "
+            f"dtype {states.dtype} and shape {states.shape[1:]}"
+        )
+    points = states.reshape(len(states), -1).astype(np.float64)
+    check_finite("states", points)
+    tails = (1 - _SHARE_OF_STATES) / 2
+    low, high = np.quantile(points, [tails, 1 - tails], axis=0)
+    # a coordinate that hardly varies: all of its values, or any range around a constant
+    narrow = high <= low
+    low = np.where(narrow, points.min(axis=0), low)
+    high = np.where(narrow, points.max(axis=0), high)
+    high = np.where(high > low, high, low + 1.0)
+    size = points.shape[1]
+    pairs = size * (size - 1) // 2
+    orders = [o for o in range(1, _MAX_ORDER + 1) if 1 + size * o + pairs * o**2 <= _MOST_FUNCTIONS]
+    if not orders:
+        return Fourier(low, high, 3, 1, True)
+    return Fourier(low, high, orders[-1], 2, True)
 
 
 def _points(states: np.ndarray, width: int) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -13,18 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
-from thinrank.minimize import seed_from
-from thinrank.rl import fqi_inputs
-from thinrank.rl.action_values import ActionValues, LinearValues
-from thinrank.rl.episodes import is_environment
+from thinrank.minimize import check_size, seed_from
+from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues, values_at
 from thinrank.rl.estimates import PolicyValue, evaluate
-from thinrank.rl.features import Features
-from thinrank.rl.greedy_policy import GreedyPolicy
-from thinrank.rl.gym import log_episodes
-from thinrank.rl.history import QCallback, QHistory, describe, warn_of_failure
-from thinrank.rl.iteration import iterate
-from thinrank.rl.regression import as_regression
-from thinrank.rl.targets import GenerativeTargets, LoggedTargets, Targets
+from thinrank.rl.features import Features, default_features
+from thinrank.rl.gym import is_environment, log_episodes
+from thinrank.rl.history import QCallback, QHistory, QRecord, describe, warn_of_failure
+from thinrank.rl.minari import from_minari, is_minari
+from thinrank.rl.regression import Regression, as_regression
+from thinrank.rl.rows import Rows
+from thinrank.rl.targets import GenerativeTargets, Targets, logged_targets
+from thinrank.rl.tasks import check_discounts
+from thinrank.rl.transitions import Transitions
+
+# Larger targets count as divergence. Their squares do not overflow yet.
+_LARGEST = 1e100
 
 
 class MultiTaskFQI(BaseEstimator):
@@ -39,12 +43,15 @@ class MultiTaskFQI(BaseEstimator):
 
     Parameters
     ----------
-    features : callable
+    features : callable, default=None
         ``features(states)`` returns an array or scipy sparse matrix of shape
-        (n_states, n_features); see :mod:`thinrank.rl.features`.
-    n_actions : int
-        Number of actions A. Actions are 0 to A − 1 in all tasks.
-    discount : float or sequence of float
+        (n_states, n_features); see :mod:`thinrank.rl.features`. If None, a :class:`Fourier` basis
+        in the range of 99 % of the states (with at most two coordinates per function and 150
+        functions), or indicators of states that are integers.
+    n_actions : int, default=None
+        Number of actions A. Actions are 0 to A − 1 in all tasks. If None, those in the logs, or
+        the attribute ``n_actions`` of the first task.
+    discount : float or sequence of float, default=0.99
         The discount γ in (0, 1], one for all tasks or one per task; 1 only for episodic tasks.
     regressor : regressor, default=None
         Fits Θ to the targets. If None, :class:`~thinrank.rl.CommonPart` with automatic sizes. Any
@@ -93,8 +100,8 @@ class MultiTaskFQI(BaseEstimator):
         One record per iteration: Bellman residual, change of Q, rows, rank, seconds.
     n_iterations_, n_tasks_ : int
         Numbers of iterations and tasks.
-    n_features_ : int
-        Number of features of a state.
+    n_features_, n_actions_ : int
+        Numbers of features of a state and of actions.
     best_params_ : dict or None
         Sizes and penalties that the default regressor chose; None with other regressors.
 
@@ -134,7 +141,9 @@ class MultiTaskFQI(BaseEstimator):
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
-        actions, tasks = self.n_actions, self.n_tasks_
+        # earlier versions did not save the number of actions
+        actions: int = getattr(self, "n_actions_", None) or self.n_actions or 0
+        tasks = self.n_tasks_
         return {
             "values_.factors": (actions * self.n_features_, tasks),
             "values_.intercept": (actions, tasks),
@@ -142,9 +151,9 @@ class MultiTaskFQI(BaseEstimator):
 
     def __init__(
         self,
-        features: Features,
-        n_actions: int,
-        discount: float | Sequence[float],
+        features: Features | None = None,
+        n_actions: int | None = None,
+        discount: float | Sequence[float] = 0.99,
         regressor: Any = None,
         *,
         n_iterations: int = 50,
@@ -178,6 +187,7 @@ class MultiTaskFQI(BaseEstimator):
     n_iterations_: int
     n_tasks_: int
     n_features_: int
+    n_actions_: int
     state_shape_: tuple[int, ...]
     best_params_: dict[str, Any] | None
 
@@ -202,23 +212,35 @@ class MultiTaskFQI(BaseEstimator):
         self : object
             The fitted estimator.
         """
-        fqi_inputs.check_parameters(self.get_params(deep=False))
-        tasks = list(tasks)
+        _check_parameters(self.get_params(deep=False))
+        tasks = [tasks] if _is_log(tasks) else list(tasks)
         if not tasks:
             raise ValueError("tasks must contain at least one task, but it is empty")
         if all(is_environment(task) for task in tasks):
             return self._fit_environments(tasks, states, n_episodes)
-        fqi_inputs.check_generative(tasks)
+        for number, task in enumerate(tasks):
+            if _is_log(task):
+                raise TypeError(
+                    f"tasks must have a method sample(states, action, rng), task {number} is a log "
+                    f"of transitions ({type(task).__name__}): use fit_batch(transitions)"
+                )
         if states is None:
             raise ValueError(
                 "states must be given: the design states, at which the tasks are sampled"
             )
+        n_actions = self.n_actions or getattr(tasks[0], "n_actions", None)
+        if n_actions is None:
+            raise ValueError("n_actions must be given, because the tasks have no such attribute")
         ends = [bool(getattr(task, "episodic", False)) for task in tasks]
-        discounts = fqi_inputs.discounts_of(self.discount, self.episodic, ends)
+        discounts = _discounts_of(self.discount, self.episodic, ends)
         seed = seed_from(self.random_state)
-        design = fqi_inputs.design_states(states, self.n_actions)
-        targets = GenerativeTargets(tasks, design, self.features, discounts, self.expectation, seed)
-        return self._iterate(targets, seed, design[0].shape[1:])
+        design = _design_states(states, n_actions)
+        features = self.features
+        if features is None:
+            known = getattr(tasks[0], "n_states", None)
+            features = default_features(np.concatenate(design), known)
+        targets = GenerativeTargets(tasks, design, features, discounts, self.expectation, seed)
+        return self._iterate(targets, features, seed, design[0].shape[1:])
 
     def fit_batch(self, transitions: Any) -> MultiTaskFQI:
         """Learn from logged data, the same in every iteration.
@@ -241,15 +263,20 @@ class MultiTaskFQI(BaseEstimator):
         self : object
             The fitted estimator.
         """
-        fqi_inputs.check_parameters(self.get_params(deep=False))
-        log = fqi_inputs.as_transitions(transitions)
+        _check_parameters(self.get_params(deep=False))
+        log = _as_transitions(transitions)
         if self.expectation:
             raise ValueError(
                 "expectation=True needs tasks; expectations cannot be computed from logged data"
             )
-        discounts = fqi_inputs.discounts_of(self.discount, self.episodic, [False] * log.n_tasks)
-        targets = LoggedTargets(log, self.features, self.n_actions, discounts)
-        return self._iterate(targets, seed_from(self.random_state), log.states.shape[1:])
+        discounts = _discounts_of(self.discount, self.episodic, [False] * log.n_tasks)
+        features = self.features
+        if features is None:
+            features = default_features(np.concatenate([log.states, log.next_states]))
+        n_actions = self.n_actions or int(log.actions.max()) + 1
+        targets = logged_targets(log, features, n_actions, discounts)
+        seed = seed_from(self.random_state)
+        return self._iterate(targets, features, seed, log.states.shape[1:])
 
     def q_values(self, task: int, states: Any) -> np.ndarray:
         """Action values Q(s, ·) of a task.
@@ -354,10 +381,12 @@ class MultiTaskFQI(BaseEstimator):
         ]
         return self.fit_batch(logs)
 
-    def _iterate(self, targets: Targets, seed: int, state_shape: tuple[int, ...]) -> MultiTaskFQI:
+    def _iterate(
+        self, targets: Targets, features: Features, seed: int, state_shape: tuple[int, ...]
+    ) -> MultiTaskFQI:
         regression = as_regression(
             self.regressor,
-            self.features,
+            features,
             pooled=self.pooled,
             warm_start=self.warm_start,
             seed=seed,
@@ -366,7 +395,7 @@ class MultiTaskFQI(BaseEstimator):
         if prepare is not None:
             prepare(targets)
         self.best_params_ = getattr(regression, "best_params", None)
-        zero = LinearValues.zero(self.features, targets.rows)
+        zero = LinearValues.zero(features, targets.rows)
         with with_progress_bar(
             self.callback,
             describe,
@@ -375,18 +404,19 @@ class MultiTaskFQI(BaseEstimator):
             show=self.verbose > 0,
             time_left=True,
         ) as callback:
-            self.values_, self.history_ = iterate(
+            self.values_, self.history_ = _iterated(
                 targets,
                 regression,
                 zero,
                 n_iterations=self.n_iterations,
-                tunes=partial(fqi_inputs.tunes, self.tune_at),
+                tunes=partial(_tunes, self.tune_at),
                 tol=self.tol,
                 callback=callback,
             )
-        warn_of_failure(self.history_, float(np.abs(self.values_.at(targets.rows)).max()))
+        warn_of_failure(self.history_, float(np.abs(values_at(self.values_, targets.rows)).max()))
         self.n_iterations_, self.state_shape_ = len(self.history_), tuple(state_shape)
         self.n_tasks_, self.n_features_ = targets.rows.n_tasks, targets.rows.n_features
+        self.n_actions_ = len(targets.rows.blocks)
         return self
 
     def _task(self, task: Any) -> int:
@@ -401,3 +431,154 @@ class MultiTaskFQI(BaseEstimator):
                 f"{self.regressor!r} is not linear in the features: there are no coefficients"
             )
         return self.values_
+
+
+def _iterated(
+    targets: Targets,
+    regression: Regression,
+    values: ActionValues,
+    *,
+    n_iterations: int,
+    tunes: Callable[[int], bool],
+    tol: float,
+    callback: QCallback | None,
+) -> tuple[ActionValues, QHistory]:
+    """Alternate between computing targets and fitting a regression."""
+    rows, history = targets.rows, QHistory()
+    fitted = values_at(values, rows)
+    began = time.perf_counter()
+    for iteration in range(1, n_iterations + 1):
+        start = time.perf_counter()
+        y = targets.under(values)
+        _check_size(y, iteration)
+        sampled = time.perf_counter()
+        values = regression.fit(rows, y, tunes(iteration))
+        before, fitted = fitted, values_at(values, rows)
+        end = time.perf_counter()
+        factors = values.factors if isinstance(values, LinearValues) else None
+        record = QRecord(
+            iteration=iteration,
+            bellman_residual=_root_mean_square(y - before),
+            bellman_residuals=_by_task(y - before, rows),
+            misfit=_root_mean_square(y - fitted),
+            change=_root_mean_square(fitted - before),
+            rows=None if factors is None else len(factors.row_support),
+            rank=None if factors is None else factors.rank,
+            row_support=None if factors is None else np.asarray(factors.row_support),
+            seconds_targets=sampled - start,
+            seconds_regression=end - sampled,
+            seconds=end - began,
+        )
+        history.append(record)
+        stop = callback is not None and callback(record)
+        if stop or record.change < tol * _root_mean_square(fitted):
+            break
+    return values, history
+
+
+def _check_size(y: np.ndarray, iteration: int) -> None:
+    largest = float(np.abs(y).max())
+    if not largest <= _LARGEST:
+        raise ValueError(
+            f"values diverge: targets in iteration {iteration} are as large as {largest:.2g}; try "
+            "other features, more design states, a regressor with a penalty or a smaller discount"
+        )
+
+
+def _by_task(residual: np.ndarray, rows: Rows) -> np.ndarray:
+    """Root mean square of the residuals of each task."""
+    if rows.owner is None:
+        return np.sqrt(np.mean(residual**2, axis=0))
+    sums = np.bincount(rows.owner, residual**2, minlength=rows.n_tasks)
+    return np.sqrt(sums / np.bincount(rows.owner, minlength=rows.n_tasks))
+
+
+def _root_mean_square(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(x**2)))
+
+
+def _check_parameters(parameters: dict[str, Any]) -> None:
+    """Raise an error that names a parameter of MultiTaskFQI with an invalid value."""
+    tune_at, tol = parameters["tune_at"], parameters["tol"]
+    if parameters["n_actions"] is not None:
+        check_size("n_actions", parameters["n_actions"], 10**9, "actions")
+    check_size("n_iterations", parameters["n_iterations"], 10**9, "iterations")
+    if parameters["features"] is not None and not callable(parameters["features"]):
+        raise TypeError(
+            "features must be a function of states, such as tr.rl.Identity(), or None, got "
+            f"{type(parameters['features']).__name__}"
+        )
+    if isinstance(tune_at, str) and tune_at not in ("every", "doubling"):
+        raise ValueError(f'tune_at must be "every", "doubling" or iterations, got {tune_at!r}')
+    if not isinstance(tune_at, Collection):
+        raise ValueError(
+            'tune_at must be "every", "doubling" or a collection of iterations, such as '
+            f"[{tune_at!r}]; got {tune_at!r}"
+        )
+    if not 0 <= tol < float("inf"):
+        raise ValueError(f"tol must be at least 0 and finite, got {tol!r}")
+
+
+def _tunes(tune_at: str | Collection[int], iteration: int) -> bool:
+    """Whether automatic parameters are chosen in an iteration."""
+    if isinstance(tune_at, str):
+        return tune_at == "every" or iteration & (iteration - 1) == 0
+    return iteration in tune_at or iteration == 1
+
+
+def _discounts_of(
+    discount: float | Sequence[float],
+    episodic: bool | Sequence[bool] | None,
+    declared: list[bool],
+) -> np.ndarray:
+    """The discount of each task; ``declared`` says which tasks declare themselves episodic."""
+    if episodic is None:
+        return check_discounts(discount, declared)
+    given = np.asarray(episodic)
+    if given.dtype != np.bool_ or given.shape not in ((), (len(declared),)):
+        raise ValueError(
+            f"episodic must be a bool or {len(declared)} bools, one per task, got {episodic!r}"
+        )
+    return check_discounts(discount, np.broadcast_to(given, (len(declared),)).tolist())
+
+
+def _design_states(states: Any, n_actions: int) -> list[np.ndarray]:
+    """Design states of each action; the same object if they are the same."""
+    listed = isinstance(states, list) and all(isinstance(s, np.ndarray) for s in states)
+    each = states if listed and states else [np.asarray(states)] * n_actions
+    if len(each) != n_actions:
+        raise ValueError(
+            f"states must be one array, or a list of {n_actions} arrays, one per action; got a "
+            f"list of {len(each)}"
+        )
+    for action, array in enumerate(each):
+        if array.ndim == 0 or len(array) == 0:
+            raise ValueError(f"states must contain at least one state; action {action} has none")
+    return each
+
+
+def _as_transitions(logs: Any) -> Transitions:
+    """A log of several tasks, from one log, one per task, or datasets of Minari or their names."""
+    if isinstance(logs, Transitions):
+        return logs
+    if is_minari(logs):
+        return from_minari(logs)
+    if not isinstance(logs, (list, tuple)) or not logs:
+        raise TypeError(
+            "transitions must be tr.rl.Transitions, a dataset of Minari or its name, or a list "
+            "with one of them per task; got "
+            f"{'an empty list' if logs == [] else type(logs).__name__}"
+        )
+    for task, log in enumerate(logs):
+        if not isinstance(log, Transitions) and not is_minari(log):
+            raise TypeError(
+                "transitions must contain logs of type tr.rl.Transitions or datasets of Minari or "
+                f"their names; that of task {task} is {type(log).__name__}"
+            )
+    return Transitions.of_tasks(
+        [log if isinstance(log, Transitions) else from_minari(log) for log in logs]
+    )
+
+
+def _is_log(task: Any) -> bool:
+    return isinstance(task, Transitions) or hasattr(task, "iterate_episodes")

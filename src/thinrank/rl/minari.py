@@ -35,7 +35,7 @@ def from_minari(dataset: Any) -> Transitions:
     """
     if isinstance(dataset, str):
         dataset = import_optional("minari").load_dataset(dataset)
-    if not hasattr(dataset, "iterate_episodes"):
+    if not is_minari(dataset):
         raise TypeError(
             f"dataset must be a dataset of Minari or its name, got {type(dataset).__name__}"
         )
@@ -49,6 +49,11 @@ def from_minari(dataset: Any) -> Transitions:
     )
     episodes = np.repeat(np.arange(len(parts)), [len(part[1]) for part in parts])
     return Transitions(states, actions, rewards, after, ended, episodes=episodes)
+
+
+def is_minari(log: Any) -> bool:
+    """Whether an object is a dataset of Minari, or may be the name of one."""
+    return isinstance(log, str) or hasattr(log, "iterate_episodes")
 
 
 def _steps(episode: Any, first: int) -> tuple[np.ndarray, ...]:

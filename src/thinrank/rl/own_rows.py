@@ -1,23 +1,21 @@
-"""Fits to tasks that have rows of their own, with sizes given or chosen on held-out rows."""
+"""Fits of thinrank's regressors to tasks with rows of their own: sizes given or chosen."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
-from thinrank.core.result import Outcome, Sizes
+from thinrank.core.result import Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.estimators.fit import automatic_ridges
 from thinrank.losses import PerTask
 from thinrank.minimize import as_solver, as_start, minimize, seed_from
-from thinrank.rl.own_rows_loss import EpisodeLoss, refined
+from thinrank.rl.rows import Rows
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import make_space
@@ -27,9 +25,6 @@ from thinrank.starts import Given
 
 # Folds of a search for sizes if the regressor's ``cv`` is not a number.
 _FOLDS = 5
-# Steps of GDT if ``max_iter`` is None. They settle the rows; alternating least squares does the
-# rest.
-_STEPS = 300
 # Tolerance of pursuit in a search: held-out losses of models differ by more than this.
 _TOLERANCE = 1e-4
 
@@ -44,10 +39,21 @@ def cannot_take_own_rows(regressor: Any) -> TypeError:
     )
 
 
+class EpisodeLoss(PerTask):
+    """The loss of :class:`thinrank.losses.PerTask`, whose folds hold out whole episodes."""
+
+    def __init__(self, rows: Rows, targets: np.ndarray) -> None:
+        super().__init__(rows.design, targets, rows.owner, rows.n_tasks)
+        self._groups = rows
+
+    def folds(self, count: int, seed: int) -> list[tuple[PerTask, PerTask]]:
+        """Training and held-out losses of ``count`` folds."""
+        label = self._groups.fold_labels(count, seed)
+        return [(self._rows(label != i), self._rows(label == i)) for i in range(count)]
+
+
 class OwnRows:
     """A regressor of thinrank on the sum of the tasks' own least squares.
-
-    The solver finds the rows; alternating least squares on these rows finishes the fit.
 
     Sizes that are "auto" are chosen by the loss on held-out episodes of every task, whatever the
     regressor's criterion: criteria that are computed on the training rows are defined for tasks
@@ -64,19 +70,15 @@ class OwnRows:
     def fit(self, loss: EpisodeLoss, start: Any, tune: bool) -> Factors:
         """Fit from a start; sizes are chosen again if ``tune``, otherwise kept."""
         given = self._given
-        named = isinstance(given["solver"], str)
-        tol = given["tol"] if named else None
-        steps = given["max_iter"]
-        if steps is None and given["solver"] == "gdt":
-            steps = _STEPS
-        solver = as_solver(given["solver"], steps, tol, loss)
+        tol = given["tol"] if isinstance(given["solver"], str) else None
+        solver = as_solver(given["solver"], given["max_iter"], tol, loss)
         if self._chosen is None or tune:
             self._chosen = self._choose(loss, solver, start)
         sizes = self._chosen
         if sizes.rank == 0:
             self._chosen = None  # must not be kept for later iterations
             return Factors.zero(loss.shape, like=loss.prototype)
-        solution = minimize(
+        return minimize(
             loss.with_ridge(sizes.ridge),
             rank=sizes.rank,
             row_sparsity=sizes.rows,
@@ -85,12 +87,7 @@ class OwnRows:
             solver=solver,
             random_state=given["random_state"],
             callback=given["callback"],
-        )
-        factors, converged = refined(loss, solution.factors, sizes.ridge)
-        unfinished = solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED)
-        if unfinished and not converged:
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
-        return factors
+        ).factors
 
     def _choose(self, loss: PerTask, solver: Solver, start: Any) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""

@@ -3,7 +3,7 @@
 X is block diagonal over the actions. There are four ways to fit:
 
 - By default, a common part of all tasks and deviations from it, see
-  :mod:`thinrank.rl.common_part_regression`.
+  :mod:`thinrank.rl.common_part`.
 - Estimators of thinrank share rank and rows over tasks and actions. One fit on X, as a Design.
 - Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ, so that
   the problem separates over actions: one fit per action on Φ, with all tasks as responses. An
@@ -26,10 +26,9 @@ from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankReg
 from thinrank.estimators.base import FactorRegressor
 from thinrank.minimize import as_solver
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
-from thinrank.rl.common_part_regression import CommonPart, CommonPartRegression
+from thinrank.rl.common_part import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
-from thinrank.rl.own_rows import OwnRows, cannot_take_own_rows
-from thinrank.rl.own_rows_loss import EpisodeLoss
+from thinrank.rl.own_rows import EpisodeLoss, OwnRows, cannot_take_own_rows
 from thinrank.rl.rows import Rows
 from thinrank.solvers import Pursuit
 

@@ -45,25 +45,35 @@ class Rows:
         held = {id(block): as_design(block) for block in self.blocks}
         return BlockDiagonal([held[id(block)] for block in self.blocks])
 
-    def fold_labels(self, count: int, seed: int) -> np.ndarray:
-        """The fold of each row.
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """The episode of every row, or the state, numbered from 0; of shape (n_rows,)."""
+        if self.episodes is not None:
+            return np.unique(self.episodes, return_inverse=True)[1]
+        first = np.cumsum([0, *(len(numbers) for numbers in self._numbers.values())])
+        begin = dict(zip(self._numbers, first, strict=False))
+        return np.concatenate([self._numbers[id(b)] + begin[id(b)] for b in self.blocks])
 
-        The rows of an episode are in the same fold, and so are those of a state for all actions.
+    @cached_property
+    def _numbers(self) -> dict[int, np.ndarray]:
+        return {id(block): np.arange(block.shape[0]) for block in self.blocks}
+
+    def fold_labels(self, count: int, seed: int) -> np.ndarray:
+        """The fold of each row, the same for all rows of an episode, or of a state.
+
         The episodes of each task are spread over the folds.
 
         Shapes: result (n_rows,).
         """
         rng = np.random.default_rng(seed)
-        if self.episodes is None or self.owner is None:
-            labels = {id(block): rng.permutation(block.shape[0]) % count for block in self.blocks}
-            return np.concatenate([labels[id(block)] for block in self.blocks])
-        numbers, first, which = np.unique(self.episodes, return_index=True, return_inverse=True)
+        numbers, first = np.unique(self.groups, return_index=True)
+        owner = np.zeros_like(first) if self.owner is None else self.owner[first]
         fold = np.empty(len(numbers), dtype=np.int64)
-        for task in range(self.n_tasks):
-            own = np.flatnonzero(self.owner[first] == task)
+        for task in np.unique(owner):
+            own = np.flatnonzero(owner == task)
             # tasks begin with different folds: there may be fewer episodes than folds
             fold[own] = (rng.permutation(len(own)) + rng.integers(count)) % count
-        return fold[which]
+        return fold[self.groups]
 
     def folds(self, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Splits that hold out the rows of :meth:`fold_labels`."""

@@ -10,7 +10,6 @@ import numpy as np
 from thinrank.core.checks import check_finite
 from thinrank.rl.action_values import ActionValues
 from thinrank.rl.features import Features, feature_matrix
-from thinrank.rl.frozen_transitions import FrozenTransitions
 from thinrank.rl.rows import Rows
 from thinrank.rl.tasks import expected, sampled
 from thinrank.rl.transitions import Transitions
@@ -29,9 +28,48 @@ class Targets(Protocol):
         """Targets of shape (n_rows, n_tasks), or (n_rows,) if rows belong to single tasks."""
         ...
 
-    def frozen(self) -> FrozenTransitions:
-        """One sample of transitions, for trial iterations."""
+    def fixed(self) -> FixedTargets:
+        """Targets from one sample of transitions, for trial iterations."""
         ...
+
+
+class FixedTargets:
+    """Targets from the same transitions in every iteration.
+
+    ``live`` are the rows of each task from which the episode goes on, and ``following`` their next
+    states.
+
+    Shapes: ``rewards`` (n_rows,) or (n_rows, n_tasks), ``discounts`` (n_tasks,).
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        rewards: np.ndarray,
+        following: Sequence[Any],
+        live: Sequence[np.ndarray],
+        discounts: np.ndarray,
+        features: Features,
+    ) -> None:
+        self.rows, self._rewards, self._live, self._discounts = rows, rewards, live, discounts
+        self._following = [
+            feature_matrix(features, states, f"task {task}: next states") if len(states) else None
+            for task, states in enumerate(following)
+        ]
+
+    def under(self, values: ActionValues) -> np.ndarray:
+        """Targets in the order of the rows."""
+        y = self._rewards.copy()
+        for task, (matrix, live) in enumerate(zip(self._following, self._live, strict=True)):
+            if matrix is None:
+                continue
+            ahead = self._discounts[task] * values.of_features(task, matrix).max(axis=1)
+            y[(live, task) if y.ndim == 2 else live] += ahead
+        return y
+
+    def fixed(self) -> FixedTargets:
+        """These targets."""
+        return self
 
 
 class GenerativeTargets:
@@ -61,7 +99,7 @@ class GenerativeTargets:
         columns = [self._column(task, values) for task in range(len(self._tasks))]
         return np.stack(columns, axis=1)
 
-    def frozen(self) -> FrozenTransitions:
+    def fixed(self) -> FixedTargets:
         """One sample at the design states, or at some of them if there are many."""
         tasks, width = len(self._tasks), self.rows.n_features
         size = max(block.shape[0] for block in self.rows.blocks)
@@ -84,7 +122,7 @@ class GenerativeTargets:
             np.concatenate([after for _, after, _ in parts])[index]
             for parts, index in zip(drawn, live, strict=True)
         ]
-        return FrozenTransitions(
+        return FixedTargets(
             rows, np.stack(rewards, axis=1), following, live, self._discounts, self._features
         )
 
@@ -106,100 +144,63 @@ class GenerativeTargets:
     ) -> tuple[np.ndarray, np.ndarray]:
         stream = self._streams[task]
         rewards, following, ended = sampled(self._tasks[task], task, states, action, stream)
-        return rewards, _ahead(following, ended, value, f"task {task}, action {action}")
+        ahead, live = np.zeros(len(following)), ~ended
+        if live.any():
+            ahead[live] = value(following[live])
+        check_finite(f"task {task}, action {action}: values of next states", ahead)
+        return rewards, ahead
 
 
-class LoggedTargets:
-    """Targets from logged data: the same transitions in every iteration.
+def logged_targets(
+    log: Transitions, features: Features, n_actions: int, discounts: np.ndarray
+) -> FixedTargets:
+    """Targets from logged data.
 
     Shapes: ``discounts`` (n_tasks,).
     """
-
-    def __init__(
-        self, log: Transitions, features: Features, n_actions: int, discounts: np.ndarray
-    ) -> None:
-        too_large = log.actions >= n_actions
-        if too_large.any():
-            whose = log.tasks[too_large][0]
-            raise ValueError(
-                f"actions must be from 0 to {n_actions - 1}, task {whose} has "
-                f"{log.actions[too_large][0]}"
-            )
-        untried = set(range(n_actions)) - set(log.actions.tolist())
-        if untried:
-            raise ValueError(
-                f"no task has a transition with action {min(untried)}: its values cannot be learned"
-            )
-        self._log, self._discounts, self._features = log, discounts, features
-        order = np.argsort(log.actions, kind="stable")
-        common = _common_order(log, order)
-        self._columns = (
-            order if common is None else common
-        )  # of shape (n_rows,) or (n_rows, n_tasks)
-        first = self._columns if common is None else common[:, 0]
-        by_action = [first[log.actions[first] == action] for action in range(n_actions)]
-        blocks = [self._block(features, index, a) for a, index in enumerate(by_action)]
-        if common is None:
-            self.rows = Rows(blocks, log.n_tasks, log.tasks[order], log.episodes[order])
-        else:
-            self.rows = Rows(blocks, log.n_tasks)
-        _check_lengths(self.rows)
-
-    def _block(self, features: Features, index: np.ndarray, action: int) -> Any:
-        """φ at the states of an action. An error names the first task with invalid features."""
-        states, tasks = self._log.states[index], self._log.tasks[index]
-        try:
-            return feature_matrix(features, states, f"states of action {action}")
-        except ValueError:
-            for task in np.unique(tasks):
-                feature_matrix(features, states[tasks == task], f"task {task}, action {action}")
-            raise
-
-    def under(self, values: ActionValues) -> np.ndarray:
-        """Targets in the order of the rows."""
-        log = self._log
-        targets = log.rewards.copy()
-        for task in range(log.n_tasks):
-
-            def value(states: np.ndarray, task: int = task) -> np.ndarray:
-                return values.values(task, states).max(axis=1)
-
-            own = log.tasks == task
-            ahead = _ahead(log.next_states[own], log.terminated[own], value, f"task {task}")
-            targets[own] += self._discounts[task] * ahead
-        return targets[self._columns]
-
-    def frozen(self) -> FrozenTransitions:
-        """The logged transitions."""
-        log, columns = self._log, self._columns
-        live = [_live_rows(log, columns, task) for task in range(log.n_tasks)]
-        following = [
-            log.next_states[columns[index] if columns.ndim == 1 else columns[index, task]]
-            for task, index in enumerate(live)
-        ]
-        rewards = log.rewards[columns]
-        return FrozenTransitions(
-            self.rows, rewards, following, live, self._discounts, self._features
+    too_large = log.actions >= n_actions
+    if too_large.any():
+        raise ValueError(
+            f"actions must be from 0 to {n_actions - 1}, task {log.tasks[too_large][0]} has "
+            f"{log.actions[too_large][0]}"
         )
+    untried = set(range(n_actions)) - set(log.actions.tolist())
+    if untried:
+        raise ValueError(
+            f"no task has a transition with action {min(untried)}: its values cannot be learned"
+        )
+    order = np.argsort(log.actions, kind="stable")
+    common = _common_order(log, order)
+    # the transition of every row, or of every row and task
+    places = order if common is None else common
+    first = places if common is None else common[:, 0]
+    by_action = [first[log.actions[first] == action] for action in range(n_actions)]
+    blocks = [_block(log, features, index, a) for a, index in enumerate(by_action)]
+    if common is None:
+        rows = Rows(blocks, log.n_tasks, log.tasks[order], log.episodes[order])
+    else:
+        rows = Rows(blocks, log.n_tasks)
+    _check_lengths(rows)
+    going = ~log.terminated[places]
+    tasks = range(log.n_tasks)
+    if common is None:
+        live = [np.flatnonzero(going & (log.tasks[order] == task)) for task in tasks]
+        following = [log.next_states[order[index]] for index in live]
+    else:
+        live = [np.flatnonzero(going[:, task]) for task in tasks]
+        following = [log.next_states[common[index, t]] for t, index in enumerate(live)]
+    return FixedTargets(rows, log.rewards[places], following, live, discounts, features)
 
 
-def _live_rows(log: Transitions, columns: np.ndarray, task: int) -> np.ndarray:
-    """The rows of a task from which the episode goes on."""
-    if columns.ndim == 2:
-        return np.flatnonzero(~log.terminated[columns[:, task]])
-    return np.flatnonzero((log.tasks[columns] == task) & ~log.terminated[columns])
-
-
-def _ahead(following: np.ndarray, ended: np.ndarray, value: Any, where: str) -> np.ndarray:
-    """The values of the next states; 0 if the episode ended, whatever the next state is."""
-    ahead = np.zeros(len(following))
-    live = ~ended
-    if live.all():
-        ahead = value(following)
-    elif live.any():
-        ahead[live] = value(following[live])
-    check_finite(f"{where}: values of next states", ahead)
-    return ahead
+def _block(log: Transitions, features: Features, index: np.ndarray, action: int) -> Any:
+    """φ at the states of an action. An error names the first task with invalid features."""
+    states, tasks = log.states[index], log.tasks[index]
+    try:
+        return feature_matrix(features, states, f"states of action {action}")
+    except ValueError:
+        for task in np.unique(tasks):
+            feature_matrix(features, states[tasks == task], f"task {task}, action {action}")
+        raise
 
 
 def _common_order(log: Transitions, order: np.ndarray) -> np.ndarray | None:
