@@ -86,7 +86,7 @@ def test_predictions_as_frames():
     assert set(labels["kind"]) <= {"up", "down"}
 
 
-@pytest.mark.parametrize("kind", ["object", "string", "category", "date"])
+@pytest.mark.parametrize("kind", ["object", "string", "date"])
 def test_columns_that_are_no_numbers_are_named_with_a_remedy(kind):
     X, Y = data()
     values = pd.Series(["red", "blue"] * (N // 2), index=X.index)
@@ -94,15 +94,15 @@ def test_columns_that_are_no_numbers_are_named_with_a_remedy(kind):
         values = pd.Series(pd.date_range("2020-01-01", periods=N), index=X.index)
     else:
         values = values.astype(kind)
-    words = {"category": "categories", "date": "dates or times"}.get(kind, "text")
+    words = "dates or times" if kind == "date" else "text"
     bad = X.assign(colour=values)
     for est in (tr.SparseReducedRankRegressor(**SIZES), tr.SparseReducedRankGLM("poisson")):
         with pytest.raises(
-            ValueError, match=rf"1 of its 5 columns: 'colour' \({words}\).*get_dummies"
+            ValueError, match=rf"1 of its 5 columns: 'colour' \({words}\).*dtype category"
         ):
             est.fit(bad, Y)
     fitted = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
-    with pytest.raises(ValueError, match=r"'colour'.*ColumnTransformer"):
+    with pytest.raises(ValueError, match=r"'colour'.*dtype category"):
         fitted.predict(bad)
     with pytest.raises(ValueError, match=r"Y must contain numbers.*'colour'.*Classifier"):
         tr.SparseReducedRankRegressor(**SIZES).fit(X, Y.assign(colour=values))
@@ -111,7 +111,7 @@ def test_columns_that_are_no_numbers_are_named_with_a_remedy(kind):
 def test_text_in_polars_frames():
     X, Y = data()
     bad = pl.from_pandas(X).with_columns(pl.Series("colour", ["red", "blue"] * (N // 2)))
-    with pytest.raises(ValueError, match=r"'colour' \(text\).*get_dummies"):
+    with pytest.raises(ValueError, match=r"'colour' \(text\).*dtype category"):
         tr.SparseReducedRankRegressor(**SIZES).fit(bad, Y)
 
 
@@ -160,12 +160,6 @@ def test_missing_predictors_in_sparse_matrices_and_many_columns():
     wide = np.full((N, 9), np.nan)
     with pytest.raises(ValueError, match="and 4 more columns"):
         tr.SparseReducedRankRegressor(**SIZES).fit(wide, Y)
-
-
-def test_very_large_numbers_are_not_missing():
-    X, Y = data()
-    est = tr.SparseReducedRankRegressor(**SIZES).fit(X * 1e150, Y)
-    assert np.isfinite(est.coef_).all()
 
 
 @pytest.mark.parametrize("where", ["X", "Y"])

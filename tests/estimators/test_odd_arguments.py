@@ -138,23 +138,3 @@ def test_scores_in_half_and_extended_precision(estimator, dtype):
     X, Y = data(estimator)
     fitted = clone(estimator).fit(X, Y)
     assert fitted.score(X, Y.astype(dtype)) == pytest.approx(fitted.score(X, Y), abs=1e-2)
-
-
-def test_a_start_that_returns_nothing():
-    with pytest.raises(TypeError, match=r"start must return tr\.Factors, got None"):
-        tr.SparseReducedRankRegressor(1, 2, 2, start=lambda *sizes: None).fit(*data(None))
-
-
-def test_weights_that_are_all_zero_are_named():
-    X, Y, _ = tr.datasets.make_two_way_sparse(20, 6, 4, 1, 2, 2, random_state=0)
-    with pytest.raises(ValueError, match="sample_weight must have a positive entry"):
-        tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y, np.zeros(20))
-
-
-def test_overflow_in_entries_that_are_not_observed():
-    from thinrank.losses.families import Poisson
-    from thinrank.losses.profile import profiled
-
-    y, linear = np.zeros((2, 1)), np.array([[0.0], [800.0]])
-    values = profiled(Poisson(), y, np.array([[1.0], [0.0]]), linear, None, None)[2]
-    np.testing.assert_allclose(values, 1.0)

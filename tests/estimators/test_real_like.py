@@ -107,15 +107,6 @@ def test_more_predictors_than_samples_all_of_which_act():
     assert mse(fresh_Y, est.predict(fresh_X)) <= 1.12 * mse(fresh_Y, ridge.predict(fresh_X))
 
 
-def test_a_warning_about_nothing_found():
-    rng = np.random.default_rng(0)
-    X, Y = rng.standard_normal((40, 15)), rng.standard_normal((40, 5))
-    for est in (default(), default(criterion="pic")):
-        with pytest.warns(SelectionWarning, match="No model predicts better than the means"):
-            est.fit(X, Y)
-        assert est.rank_ == 0
-
-
 def test_a_warning_about_many_predictors_and_the_edge():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 24))

@@ -14,10 +14,9 @@ from thinrank import arrays
 from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
-from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.input_types import plain_responses
 from thinrank.estimators.problem import FitResult, TrainingData
-from thinrank.estimators.validation import check_training_data, check_weights
+from thinrank.estimators.validation import check_magnitudes, check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
 # Directions of X with singular values below this fraction of the largest are left out of reduced
@@ -49,7 +48,7 @@ class TrainingSample:
                 f"{type(estimator).__name__}, got {type(X).__name__}"
             )
         for name, given in (("X", design), ("Y", Dense(np.atleast_2d(target)))):
-            check_magnitudes(name, given, "divide them by a number")
+            check_magnitudes(name, given)
         # the sum of the weights counts as the number of rows in some thresholds
         weight = check_weights(sample_weight, design, unit_mean=False)
         single = target.ndim == 1

@@ -153,6 +153,28 @@ class Dense(BlockwiseDesign):
         return slices(self.shape[0], max(1, BLOCK_ENTRIES // max(self.shape[1], 1)))
 
 
+class MeanFilled(Dense):
+    """A dense design whose missing cells hold the means of the observed cells of their columns.
+
+    ``missing`` marks these cells; a column without an observed cell is 0.
+    """
+
+    def __init__(self, X: np.ndarray, missing: np.ndarray, weight: Array | None = None) -> None:
+        self.missing = missing
+        known = (~missing).astype(np.float64)
+        known *= 1.0 if weight is None else arrays.to_numpy(weight)[:, None]
+        total = known.sum(axis=0)
+        sums = np.einsum("ij,ij->j", known, np.where(missing, 0.0, X))
+        self.means = np.divide(sums, total, out=np.zeros(X.shape[1]), where=total > 0)
+        super().__init__(np.where(missing, self.means.astype(X.dtype), X))
+
+    def with_means_of(self, index: np.ndarray, weight: Array | None) -> Dense:
+        """The same rows, filled with the means of some of them."""
+        own = None if weight is None else weight[index]
+        means = MeanFilled(self.array[index], self.missing[index], own).means
+        return Dense(np.where(self.missing, means.astype(self.array.dtype), self.array))
+
+
 def _column_moments(X: np.ndarray) -> ColumnMoments:
     """Moments of all columns, summed in double precision; not valid unless ``finite``."""
     n = max(X.shape[0], 1)

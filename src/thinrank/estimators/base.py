@@ -19,10 +19,9 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.estimators.description import described, observed_r2
-from thinrank.estimators.extreme_units import comparable
 from thinrank.estimators.input_types import as_frame, plain_responses
 from thinrank.estimators.problem import FitResult, TrainingData
-from thinrank.estimators.validation import check_new_X, keep_or_delete
+from thinrank.estimators.validation import check_new_X, imputed_message, keep_or_delete
 
 if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
@@ -58,6 +57,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = getattr(self, "impute", None) is not None
         return tags
 
     n_iter_: int
@@ -86,14 +86,12 @@ class FactorModel(TransformerMixin, BaseEstimator):
         )
         for name, value in about.items():
             setattr(self, name, value)
-        if data.units is not None:
-            intercept = data.units.intercept(intercept)
-            kept_coef = data.units.kept(kept_coef, kept)
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
         self.kept_ = kept
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
-        self.held_out_r2_, self.warnings_ = result.held_out_r2, list(result.messages)
+        self.held_out_r2_ = result.held_out_r2
+        self.warnings_ = [*result.messages, *imputed_message(self, data.design)]
 
     def _keep_fit(
         self, result: FitResult, data: TrainingData, single_target: bool, names: Any
@@ -299,4 +297,4 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         y = plain_responses(y)
         truth = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y, dtype=np.float64)
         predicted = arrays.to_numpy(self.predict(X)).astype(np.float64)
-        return observed_r2(*comparable(truth, predicted), sample_weight)
+        return observed_r2(truth, predicted, sample_weight)

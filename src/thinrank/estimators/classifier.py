@@ -35,7 +35,8 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
     ----------
     rank, row_sparsity, column_sparsity, ridge, standardize, solver, exchange, start, fit_intercept
         As in :class:`SparseReducedRankGLM`.
-    max_iter, tol, criterion, cv, refit_rule, always_keep, random_state, n_jobs, verbose, callback
+    max_iter, tol, criterion, cv, refit_rule, always_keep, impute, random_state, n_jobs, verbose, \
+callback
         As in :class:`SparseReducedRankGLM`.
 
     Attributes
@@ -59,7 +60,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         See :class:`SparseReducedRankRegressor`.
     best_params_, search_, n_iter_, status_, history_
         See :class:`SparseReducedRankRegressor`.
-    n_features_in_, feature_names_in_, target_names_in_
+    imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`.
 
     Warns
@@ -95,6 +96,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         cv: Any = 5,
         refit_rule: str = "best",
         always_keep: Any = None,
+        impute: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -115,6 +117,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         self.cv = cv
         self.refit_rule = refit_rule
         self.always_keep = always_keep
+        self.impute = impute
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -53,6 +53,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         As in :class:`SparseReducedRankRegressor`.
     always_keep : list of str or int, boolean mask or None, default=None
         As in :class:`SparseReducedRankRegressor`: predictors that are in every model.
+    impute : {"mean"} or None, default=None
+        As in :class:`SparseReducedRankRegressor`: what replaces missing cells of X.
     standardize : bool, default=True
         As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled
         separately.
@@ -109,7 +111,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         See :class:`SparseReducedRankRegressor`.
     n_passes_, n_iter_, status_, history_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
-    n_features_in_, feature_names_in_, target_names_in_
+    imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`.
 
     Warns
@@ -139,6 +141,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         refit_rule: str = "best",
         loss: Any = "squared",
         always_keep: Any = None,
+        impute: str | None = None,
         standardize: bool = True,
         solver: Any = "auto",
         exchange: Any = "auto",
@@ -159,6 +162,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.refit_rule = refit_rule
         self.loss = loss
         self.always_keep = always_keep
+        self.impute = impute
         self.standardize = standardize
         self.solver = solver
         self.exchange = exchange
@@ -219,7 +223,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
 
     def _search(self, data: TrainingData, problem: Problem, solver: Any) -> Found:
         grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
-        found = find_sizes(self, problem, data.sample_weight, solver, grid, "cv", data.groups)
+        found = find_sizes(self, problem, data, solver, grid, "cv")
         self.n_splits_ = len(found.evaluations[0].parts)
         if self.refit_rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(

@@ -59,20 +59,15 @@ def described(
         own = _deviations(design, weight, used, center)
     else:
         own = _to_float(feature_scale)
-    factors, deviations, units = found.factors, scales.deviations, data.units
-    if units is not None:
-        factors = units.factors(factors)
-        with np.errstate(over="ignore", under="ignore"):
-            own, deviations = np.ldexp(own, units.rows), np.ldexp(deviations, units.columns)
     return {
-        "factors_": factors,
+        "factors_": found.factors,
         "factor_means_": found.means,
         "factor_scale_": np.sqrt(found.variances),
         "explained_variance_ratio_": by_factors * share,
         "r2_": r2,
         "n_samples_": rows_of_data(design, weight),
         "feature_scale_": own,
-        "target_scale_": deviations,
+        "target_scale_": scales.deviations,
     }
 
 

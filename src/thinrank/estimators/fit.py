@@ -22,6 +22,7 @@ from thinrank.core.resources import explained, one_thread_if_small
 from thinrank.core.result import History, Outcome, Record, Sizes, Solution, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs.blocks import RowBlocks
+from thinrank.designs.dense import MeanFilled
 from thinrank.estimators import checkpoints
 from thinrank.estimators.problem import FitResult, Problem, TrainingData
 from thinrank.estimators.validation import check_criterion
@@ -115,7 +116,7 @@ def fit_problem(
     problem = problem_of(estimator, solver, data)
     shown: dict[str, Any] = {}
     if search is None:
-        params, found = chosen_sizes(estimator, problem, data.sample_weight, solver, data.groups)
+        params, found = chosen_sizes(estimator, problem, data, solver)
         shown = {"callback": estimator.callback, "verbose": estimator.verbose}
     else:
         found = search(problem, solver)
@@ -321,7 +322,7 @@ class Found:
 
 
 def chosen_sizes(
-    estimator: Any, problem: Problem, weight: Array | None, solver: Solver, groups: Any
+    estimator: Any, problem: Problem, data: TrainingData, solver: Solver
 ) -> tuple[dict[str, Any], Found | None]:
     """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
     names = ("rank", "row_sparsity", "column_sparsity", "ridge")
@@ -332,18 +333,17 @@ def chosen_sizes(
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
         return given, None
     grid = [None if is_auto(value) else [value] for value in given.values()]
-    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion, groups)
+    found = find_sizes(estimator, problem, data, solver, grid, estimator.criterion)
     return found.params, found
 
 
 def find_sizes(
     estimator: Any,
     problem: Problem,
-    weight: Array | None,
+    data: TrainingData,
     solver: Solver,
     grid: Sequence[Sequence[Any] | None],
     criterion: Any,
-    groups: Any = None,
 ) -> Found:
     """Search for sizes, by held-out error or by a criterion, and warn of what is doubtful.
 
@@ -351,11 +351,12 @@ def find_sizes(
     """
     check_callback(estimator.callback)
     seed, known = seed_from(estimator.random_state), check_criterion(criterion)
+    weight = data.sample_weight
     numbers = None if weight is None else arrays.to_numpy(weight)
     n = problem.columns.design.shape[0]
     partitions = []
     if known is None:
-        partitions = make_partitions(estimator.cv, numbers, n, seed, groups)
+        partitions = make_partitions(estimator.cv, numbers, n, seed, data.groups)
     partitions = [checked_splits(indices, n) for indices in partitions]
     if not problem.has_units:
         partitions = partitions[:_MOST_PARTITIONS]
@@ -391,6 +392,7 @@ def find_sizes(
             "center": estimator.fit_intercept,
             "scale": estimator.standardize,
             "forced": None if problem.kept is None else problem.kept.values,
+            "filled": problem.filled(data) if isinstance(data.design, MeanFilled) else None,
         }
         return [held_out_splits(loss, indices, **training, **fits) for indices in partitions]
 

@@ -14,18 +14,18 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.fit import fit_problem, whole_fit
 from thinrank.estimators.input_types import column_names, plain_responses
 from thinrank.estimators.problem import TrainingData, share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
     always_kept,
+    check_magnitudes,
     check_parameters,
     check_predictors,
     check_types,
     check_weights,
-    in_ordinary_units,
+    imputed,
     rows_of_data,
 )
 from thinrank.losses.families import Family
@@ -71,9 +71,9 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         As in :class:`SparseReducedRankRegressor`.
     criterion, cv, refit_rule
         As in :class:`SparseReducedRankRegressor`, with the deviance in place of squared errors.
-    always_keep : list of str or int, or mask, default=None
-        Predictors that are always kept, as names or indices; as in
-        :class:`SparseReducedRankRegressor`.
+    always_keep, impute
+        As in :class:`SparseReducedRankRegressor`: predictors that are always kept, and what
+        replaces missing cells of X.
     random_state, n_jobs, verbose, callback
         As in :class:`SparseReducedRankRegressor`.
 
@@ -102,7 +102,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         Names of the columns: those of the responses, and "name=category" for categories.
     best_params_, search_, n_iter_, status_, history_
         See :class:`SparseReducedRankRegressor`.
-    n_features_in_, feature_names_in_, target_names_in_
+    imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`.
 
     Warns
@@ -150,6 +150,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         cv: Any = 5,
         refit_rule: str = "best",
         always_keep: Any = None,
+        impute: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -171,6 +172,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self.cv = cv
         self.refit_rule = refit_rule
         self.always_keep = always_keep
+        self.impute = impute
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -374,13 +376,12 @@ def fit_family(
     kept = always_kept(estimator)
     size = design.shape[1] - len(kept), shape[1]
     check_parameters(estimator, size, rows_of_data(design, weight))
+    design = imputed(estimator, design, weight)
     offset = check_offset(offset, shape, design.prototype)
     _check_size_of_offset(offset, responses.family.units_of(shape[1]))
-    check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
-    design, _, units = in_ordinary_units(estimator, design)
-    data = TrainingData(
-        design, responses.Y, weight, offset=offset, kept=kept, units=units, groups=groups
-    )
+    check_magnitudes("X", design)
+    check_magnitudes("Y", Dense(responses.Y))
+    data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, groups=groups)
     data = responses.added_to(data)
     result = fit_problem(estimator, data)
     estimator._keep_fit(result, data, single, names)

@@ -129,8 +129,8 @@ def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
     shown = ", ".join(f"{name!r} ({_kind(dtype)})" for name, dtype in bad[:MOST_NAMED])
     more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
     remedy = (
-        "Encode categories as columns of zeros and ones, with pandas.get_dummies(X) or, in a "
-        "pipeline, with OneHotEncoder in a ColumnTransformer; drop columns that are identifiers."
+        "Columns of categories of pandas need the dtype category: "
+        f"X.astype({{{bad[0][0]!r}: 'category'}}); drop columns that are identifiers."
     )
     if argument == "Y":
         remedy = (

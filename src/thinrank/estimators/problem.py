@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +25,6 @@ from thinrank.designs import (
 from thinrank.losses import LeastSquares
 
 if TYPE_CHECKING:
-    from thinrank.estimators.extreme_units import Units
     from thinrank.losses.families import Family
     from thinrank.losses.generalized_linear import GeneralizedLinear
 
@@ -57,7 +56,7 @@ _LACKS = 0.01
 
 
 class TrainingData(NamedTuple):
-    """The data of a fit, in the user's units or those divided by ``units``."""
+    """The data of a fit, in the user's units."""
 
     design: Design  # (n_samples, n_features) predictors
     Y: Array  # (n_samples, n_targets) responses; any finite number where an entry is missing
@@ -67,7 +66,6 @@ class TrainingData(NamedTuple):
     family: Family | None = None  # None for least squares with all entries
     offset: Array | None = None  # (n_samples, n_targets) offsets
     kept: np.ndarray = np.empty(0, dtype=np.int64)  # predictors that are always kept, sorted
-    units: Units | None = None  # what the columns were divided by, if the user's are extreme
     groups: Any = None  # (n_samples,) groups that splits do not divide
 
     @property
@@ -218,6 +216,17 @@ class Problem:
             member &= True if weight is None else (weight > 0)[:, None]
             alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
         return alone
+
+    def filled(self, data: TrainingData) -> Callable[[np.ndarray], tuple[Design, Array | None]]:
+        """X, and its forced predictors, with the means of given rows in place of missing cells."""
+
+        def with_means_of(rows: np.ndarray) -> tuple[Design, Array | None]:
+            X: Any = data.design
+            X = X.with_means_of(rows, data.sample_weight)
+            forced = None if self.kept is None else X.columns(data.kept)
+            return (X if self.live_rows is None else ColumnSubset(X, self.live_rows)), forced
+
+        return with_means_of
 
     # ------------------------------------------------------------------ noise of the responses
 
@@ -700,8 +709,10 @@ def _in_own_units(loss: GeneralizedLinear, family: Family) -> GeneralizedLinear:
     xp = arrays.namespace(loss.prototype)
     entries = xp.sum(loss.weights(), axis=0) / loss.samples
     mean = loss.mean_curvatures(loss.null) / entries
-    floor = arrays.eps(mean) * max(float(xp.max(mean)), 1e-300)
-    return loss.with_family(family, 1.0 / xp.sqrt(xp.clip(mean, min=floor)))
+    # probabilities and means may be 0 up to rounding; noise levels have any size
+    counts = arrays.from_numpy(1.0 - family.units_of(loss.shape[1]), mean)
+    floor = arrays.eps(mean) * max(float(xp.max(mean * counts)), 1e-300)
+    return loss.with_family(family, 1.0 / xp.sqrt(xp.maximum(mean, floor * counts)))
 
 
 def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:

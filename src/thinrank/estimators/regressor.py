@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import fit_problem, whole_fit
@@ -13,13 +14,14 @@ from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import (
     always_kept,
     check_loss,
+    check_magnitudes,
     check_parameters,
     check_training_data,
     check_types,
     check_weights,
     has_missing,
+    imputed,
     in_memory,
-    in_ordinary_units,
     keep_or_delete,
     rows_of_data,
 )
@@ -57,6 +59,10 @@ class SparseReducedRankRegressor(FactorRegressor):
         by ``ridge``, and they are not counted in ``row_sparsity``. They are regressed out of Y and
         of the other predictors, which are then standardised; in cross-validation, in each training
         part separately. Rank 0 is the least squares fit on them instead of the means.
+    impute : {"mean"} or None, default=None
+        What replaces missing cells (NaN) of X, an array or a data frame: the mean of the observed
+        cells of the column, in a search for sizes of those in the training part of each split. The
+        summary counts them. None makes missing cells an error.
     standardize : bool, default=True
         Whether to scale the predictors to unit root mean square about their mean (about zero
         without intercept), and the responses by the noise in them; see Notes. X is not copied,
@@ -197,6 +203,13 @@ default="auto"
         How the fit ended; ``str(status_)`` is a sentence.
     history_ : History
         One record per iteration: objective, change, supports, seconds.
+    imputed_means_ : ndarray of shape (n_features,)
+        What replaces missing cells of X in the fit to all rows and in predictions; only with
+        ``impute="mean"``.
+    feature_categories_ : dict of str to list of str
+        The categories of each column of X that is of pandas' dtype ``category``; only if there are
+        any. The first, the most frequent, is what the others are compared with; each of the others
+        is a predictor with the name "column=category".
     n_features_in_ : int
         Number of predictors.
     feature_names_in_ : ndarray of str
@@ -261,6 +274,7 @@ default="auto"
         *,
         ridge: float | str = "auto",
         always_keep: Any = None,
+        impute: str | None = None,
         standardize: bool = True,
         loss: Any = "squared",
         solver: Any = "auto",
@@ -282,6 +296,7 @@ default="auto"
         self.column_sparsity = column_sparsity
         self.ridge = ridge
         self.always_keep = always_keep
+        self.impute = impute
         self.standardize = standardize
         self.loss = loss
         self.solver = solver
@@ -312,9 +327,10 @@ default="auto"
         ----------
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
-            Predictors. They are neither copied nor made dense; float32 is kept. Data larger than
-            memory are passed as :class:`thinrank.designs.Blocks`, or as an array or data frame
-            of Dask.
+            Predictors. They are neither copied nor made dense; float32 is kept. Columns of a data
+            frame with the dtype ``category`` become predictors "column=category", one for each
+            category but the most frequent. Data larger than memory are passed as
+            :class:`thinrank.designs.Blocks`, or as an array or data frame of Dask.
         y : array, data frame or Blocks of shape (n_samples, n_targets), or (n_samples,)
             Responses Y; NaN where an entry is missing. A response must have an observed entry;
             rows without any do not contribute, and a warning counts them.
@@ -363,18 +379,20 @@ def fit_regression(
     read = getattr(X, "n_passes", None)  # passes over row blocks
     design, Y = check_training_data(estimator, X, y, missing=True)
     weight = check_weights(sample_weight, design)
+    design = imputed(estimator, design, weight)
     single = len(Y.shape) == 1
     Y = Y[:, None] if single else Y
     kept = always_kept(estimator)
     check(estimator, (design.shape[1] - len(kept), Y.shape[1]), rows_of_data(design, weight))
-    family, units = check_loss(estimator.loss), None
+    family = check_loss(estimator.loss)
     plain = family is None and entry_weight is None
     blocks = plain and isinstance(design, RowBlocks) and not len(kept)
     Y = Y if blocks else in_memory(Y)
     plain = plain and not has_missing(Y)
     if not (plain and blocks):
-        design, Y, units = in_ordinary_units(estimator, design, Y)
-    data = TrainingData(design, Y, weight, kept=kept, units=units, groups=groups)
+        check_magnitudes("X", design)
+        check_magnitudes("Y", Dense(Y))
+    data = TrainingData(design, Y, weight, kept=kept, groups=groups)
     if not plain:
         from thinrank.estimators.responses import numeric_responses  # few fits need it
 

@@ -13,8 +13,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list
 from thinrank.designs import Dense
-from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.problem import TrainingData
+from thinrank.estimators.validation import check_magnitudes
 from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined
 
 
@@ -150,7 +150,7 @@ def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
     if not (np.all(np.isfinite(weight[known])) and np.all(weight[known] >= 0)):
         raise ValueError("entry_weight must be finite and not negative where Y is observed")
     weight = np.where(known, weight, 0.0)
-    check_magnitudes("entry_weight", Dense(weight), "divide them by a number")
+    check_magnitudes("entry_weight", Dense(weight))
     return arrays.from_numpy(weight, Y)
 
 

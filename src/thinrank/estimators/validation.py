@@ -29,9 +29,9 @@ from thinrank.core.checks import (
     is_list,
 )
 from thinrank.core.contracts import Design, is_design
-from thinrank.designs import Dense, as_design
+from thinrank.designs import Dense, Operator, Sparse, as_design
 from thinrank.designs.blocks import RowBlocks
-from thinrank.estimators.extreme_units import Units, check_magnitudes, needs_double, own_units
+from thinrank.designs.dense import MeanFilled
 from thinrank.estimators.input_types import (
     MOST_NAMED,
     check_columns,
@@ -51,6 +51,14 @@ from thinrank.selection.criteria import Criterion, as_criterion
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
 
+
+# Powers of two beyond which magnitudes cannot be squared and summed over the rows, by the size of
+# a number: half of the exponents of the dtypes, 1023 and 126, less what the sums and the squares of
+# small deviations need.
+_ORDINARY = {8: 440, 4: 40}
+# Columns whose values are larger than their range by this factor are centered in double precision:
+# single precision has 24 binary digits, of which 8 would be those of the mean.
+_OFFSET = 256
 
 _FLOATS = (np.float64, np.float32)
 # Options of scikit-learn's validation of X. That it is finite is checked afterwards, to name the
@@ -75,28 +83,44 @@ def check_types(X: Any, y: Any, *, in_blocks: bool = False) -> tuple[Any, Any, n
     return lazy_rows("X", X), y, column_names(y)
 
 
-def in_ordinary_units(
-    estimator: Any, design: Design, Y: Array | None = None
-) -> tuple[Design, Any, Units | None]:
-    """X and Y, divided by powers of two if their units are extreme, and these powers.
+def check_magnitudes(name: str, data: Design) -> None:
+    """Raise a ValueError if squares of the data overflow, or all of them underflow."""
+    what, moments = f"{name} has entries", getattr(data, "column_moments", None)
+    if moments is not None:
+        largest = np.max(moments.lengths, initial=0.0)
+    elif isinstance(data, Dense):
+        xp = arrays.namespace(data.array)
+        known = xp.where(xp.isnan(data.array), arrays.zeros((1,), data.array), data.array)
+        largest = arrays.max_abs(known)
+    elif isinstance(data, Sparse):
+        largest = arrays.max_abs(data.matrix.data)
+    elif isinstance(data, Operator):
+        what = f"{name} is an operator with products"
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(data.shape[0], 1))
+        with arrays.without_overflow_warnings():
+            # with random signs about as large as the norms of the columns
+            largest = arrays.max_abs(data.transposed_product(signs.astype(data.prototype.dtype)))
+    else:
+        return
+    size, bytes_each = float(largest), arrays.itemsize(data.prototype)
+    limit = 2.0 ** _ORDINARY[bytes_each]
+    if size == 0 or math.isnan(size) or 1 / limit <= size <= limit:
+        return
+    words = "so small that their squares are 0" if size < 1 else "too large to be squared"
+    raise ValueError(
+        f"{what} of magnitude {size:.2g}, {words} as numbers of the dtype "
+        f"{np.dtype(f'f{bytes_each}')}; divide them by a number"
+    )
 
-    ``Y``: None if it is not to be divided.
-    """
-    parts = [design] if Y is None else [design, Dense(Y)]
-    units = None if all(map(_is_ordinary, parts)) else own_units(estimator, design, Y)
-    if units is None:
-        return design, Y, None
-    return units.design(design), None if Y is None else units.responses(Y), units
 
-
-def _is_ordinary(design: Design) -> bool:
-    """Whether squares of the entries are surely far from overflow, and columns of similar size."""
-    moments = getattr(design, "column_moments", None)
-    if moments is None or arrays.itemsize(design.prototype) < 8:
+def _needs_double(matrix: np.ndarray) -> bool:
+    """Whether float32 cannot hold a column, or its mean takes many digits of what varies."""
+    if 0 in matrix.shape or matrix.dtype.kind not in "fiu":
         return False
-    lengths = moments.lengths[moments.lengths > 0]
-    low, high = lengths.min(initial=1.0), lengths.max(initial=1.0)
-    return bool(low >= 2.0**-100 and high <= 2.0**100 and high <= 2.0**20 * low)
+    high, low = (f.reduce(matrix, axis=0).astype(np.float64) for f in (np.fmax, np.fmin))
+    half, largest, limit = high / 2 - low / 2, np.maximum(high, -low), 2.0 ** _ORDINARY[4]
+    beyond = (largest > limit) | ((largest > 0) & (largest < 1 / limit))
+    return bool(np.any(beyond | ((half > 0) & (largest > 2 * _OFFSET * half))))
 
 
 def always_kept(estimator: Any) -> np.ndarray:
@@ -109,7 +133,11 @@ def always_kept(estimator: Any) -> np.ndarray:
         raise ValueError(
             f"always_keep must be a list of names or indices of predictors, got {always_keep!r}"
         )
-    given = list(always_keep)
+    categories = getattr(estimator, "feature_categories_", {})
+    given: list[Any] = []
+    for item in always_keep:  # a column of categories stands for its predictors
+        known = categories.get(item) if isinstance(item, str) else None
+        given += [item] if known is None else [f"{item}={each}" for each in known[1:]]
     if given and all(isinstance(item, (bool, np.bool_)) for item in given):
         if len(given) != n_features:
             raise ValueError(
@@ -194,7 +222,7 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     X = validate_data(estimator, X, **_PREDICTORS)
     check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     design = as_design(X)
-    check_magnitudes("X", design, "divide them by a number")
+    check_magnitudes("X", design)
     return design
 
 
@@ -203,19 +231,25 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool 
     X = _with_rows_of(estimator, X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
+    keep_or_delete(estimator, "feature_categories_", None)
     if not is_plain(X, Y):
         Y = in_memory(Y)
+        if hasattr(X, "iloc"):
+            from thinrank.tables.encoding import encoded_frame  # imported for data frames only
+
+            X, categories = encoded_frame(X)
+            keep_or_delete(estimator, "feature_categories_", categories or None)
         check_columns("X", X)
         check_columns("Y", Y, numeric=numeric)
     X = validate_data(estimator, X, **_PREDICTORS)
     check_consistent_length(X, Y)
     if X.dtype == np.float32 and any(
-        needs_double(values) for values in (X, np.asarray(Y)) if isinstance(values, np.ndarray)
+        _needs_double(values) for values in (X, np.asarray(Y)) if isinstance(values, np.ndarray)
     ):
         X = X.astype(np.float64)
     design = as_design(X)
     # the moments of a dense X are needed anyway, and are finite only if X is
-    if getattr(design, "column_moments", None) is None:
+    if not imputes(estimator) and getattr(design, "column_moments", None) is None:
         check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     return design
 
@@ -240,6 +274,51 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     names = getattr(design, "feature_names", None) if names is None else names
     keep_or_delete(estimator, "feature_names_in_", names)
     return design
+
+
+def imputes(estimator: Any) -> bool:
+    """Whether missing cells of X are replaced; raise a ValueError for an unknown way to do it."""
+    way = getattr(estimator, "impute", None)
+    if way is not None and not (isinstance(way, str) and way == "mean"):
+        raise ValueError(f'impute must be "mean" or None, got {way!r}')
+    return way is not None
+
+
+def imputed(estimator: Any, design: Design, weight: Array | None) -> Design:
+    """X with means in place of missing cells, if the estimator imputes."""
+    keep_or_delete(estimator, "imputed_means_", None)
+    if not imputes(estimator):
+        return design
+    names = getattr(estimator, "feature_names_in_", None)
+    if not isinstance(design, Dense) or not isinstance(design.array, np.ndarray):
+        if isinstance(design, Sparse):
+            check_finite_predictors(design.matrix, names)
+        raise ValueError(f'impute="mean" needs X as an array or a data frame, got {design!r}')
+    filled = MeanFilled(design.array, np.isnan(design.array), weight)
+    empty = np.flatnonzero(filled.missing.all(axis=0))
+    if len(empty):
+        shown = ", ".join(str(j if names is None else names[j]) for j in empty[:MOST_NAMED])
+        raise ValueError(
+            f"columns of X without an observed cell cannot be imputed; leave them out: {shown}"
+        )
+    check_finite_predictors(filled.array, names)
+    estimator.imputed_means_ = filled.means
+    return filled if filled.missing.any() else design
+
+
+def imputed_message(estimator: Any, design: Design) -> list[str]:
+    """How many cells of which predictors means have replaced."""
+    if not isinstance(design, MeanFilled):
+        return []
+    counts = design.missing.sum(axis=0)
+    columns, names = np.flatnonzero(counts), getattr(estimator, "feature_names_in_", None)
+    shown = [f"{f'x{j}' if names is None else names[j]} ({counts[j]})" for j in columns]
+    more = f" and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
+    total = counts.sum()
+    return [
+        f"{total} missing cell{'s were' if total > 1 else ' was'} replaced by the mean of the "
+        f"predictor: {', '.join(shown[:MOST_NAMED])}{more}."
+    ]
 
 
 def has_missing(Y: Array) -> bool:
@@ -288,8 +367,14 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
         check_kind("X", X)
     if not _is_ours(X):
         if not is_plain(X):
+            if hasattr(estimator, "feature_categories_"):
+                from thinrank.tables.encoding import encoded_frame
+
+                X = encoded_frame(X, estimator.feature_categories_)[0]
             check_columns("X", X)
         X = validate_data(estimator, X, reset=False, **_PREDICTORS)
+        if imputes(estimator) and not issparse(X):
+            X = np.where(np.isnan(X), estimator.imputed_means_.astype(X.dtype), X)
         check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
         return as_design(X)
     design = as_design(X)
@@ -379,8 +464,8 @@ def _with_rows_of(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
 
 
 _REMEDIES = (
-    "Fill in NaN, for example with make_pipeline(SimpleImputer(), estimator) of scikit-learn, or "
-    "drop these columns or rows. (Missing entries are allowed in Y, not in X.)"
+    'Fill in NaN, with impute="mean" or make_pipeline(SimpleImputer(), estimator) of scikit-learn, '
+    "or drop these columns or rows. (Missing entries are allowed in Y, not in X.)"
 )
 _INFINITE = "Correct infinity, or replace it by NaN first: X[np.isinf(X)] = np.nan."
 

@@ -13,8 +13,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.resources import check_fits
 from thinrank.designs import Dense
-from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.input_types import check_columns, check_kind, without_mask
+from thinrank.estimators.validation import check_magnitudes
 from thinrank.matrices.cell_centre import Centre
 from thinrank.matrices.observed_cells import ObservedCells
 
@@ -57,7 +57,7 @@ def check_cells(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Cell
     cells = ObservedCells.of(X)
     if reset and not len(cells):
         raise ValueError("X must have observed cells, but all its cells are missing (NaN)")
-    check_magnitudes("X", Dense(np.reshape(cells.values, (-1, 1))), "divide them by a number")
+    check_magnitudes("X", Dense(np.reshape(cells.values, (-1, 1))))
     return CellData(cells, X.dtype, tensor)
 
 

@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from thinrank import arrays
 from thinrank.designs import Dense
-from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.input_types import check_columns, check_kind, without_mask
+from thinrank.estimators.validation import check_magnitudes
 from thinrank.matrices.pairs import Pairs
 
 KINDS = ("adjacency", "covariance", "correlation")
@@ -56,7 +56,7 @@ def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
         raise ValueError(
             "S must be finite, or NaN where a pair is unknown; Input X contains infinity"
         )
-    check_magnitudes("S", Dense(np.reshape(values, (-1, 1))), "divide them by a number")
+    check_magnitudes("S", Dense(np.reshape(values, (-1, 1))))
     return _symmetric(S, names)
 
 

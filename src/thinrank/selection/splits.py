@@ -345,27 +345,39 @@ def held_out_splits(
     forced: Array | None,
     start: Start,
     seed: int,
+    filled: Callable[[np.ndarray], tuple[Design, Array | None]] | None = None,
 ) -> list[Split]:
     """One split for each pair of sorted positions of training and held-out rows.
 
     ``loss`` is that of all rows, without ridge, centred if ``center``. ``forced`` predictors, of
     shape (n_samples, n_forced), are projected out of it; they are projected out of each part anew.
+    ``filled`` returns the predictors and the forced ones with missing cells filled from some rows.
     """
     pairs = list(indices)
     parts: list[tuple[Any, Score]]
     if "splits" in loss.capabilities:
         parts = [(training, MomentError(held_out)) for training, held_out in loss.splits(pairs)]
     elif isinstance(loss, GeneralizedLinear):
-        parts = [_deviance_part(loss, *pair, center, scale, forced) for pair in pairs]
+        parts = []
+        for pair in pairs:
+            family_loss = loss
+            if filled is not None:
+                X, forced = filled(pair[0])
+                family_loss = loss.with_predictors(X, loss.free)
+            parts.append(_deviance_part(family_loss, *pair, center, scale, forced))
     else:
         loss.quadratic()  # decides whether XᵀX is kept
         held = loss.moments.gram_is_held
         make: Callable[..., tuple[Any, Score]] = _downdated_part if held else _own_part
-        if forced is not None:
-            make = functools.partial(_own_part, forced=forced, hold=held)
-            X, Y = unprojected(loss.X), unprojected(loss.Y)
-            loss = LeastSquares(X, Y, sample_weight=loss.sample_weight)
-        parts = [make(loss, *pair, center, scale) for pair in pairs]
+        parts = []
+        for pair in pairs:
+            own, X = loss, unprojected(loss.X)
+            if filled is not None:
+                X, forced = filled(pair[0])
+            if filled is not None or forced is not None:
+                make = functools.partial(_own_part, forced=forced, hold=held)
+                own = LeastSquares(X, unprojected(loss.Y), sample_weight=loss.sample_weight)
+            parts.append(make(own, *pair, center, scale))
     return [Split(*part, start, seed) for part in parts]
 
 

@@ -89,6 +89,10 @@ def stability(
     check_size("n_resamples", n_resamples, 10**9, "pairs of halves")
     if not 0.5 < threshold <= 1:
         raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
+    if hasattr(X, "iloc"):
+        from thinrank.tables.encoding import encoded_frame  # imported for data frames only
+
+        X = encoded_frame(X)[0]  # in the same way in every half
     n = X.shape[0]
     if n < 4:
         raise ValueError(f"X must have at least 4 rows, got {n}")

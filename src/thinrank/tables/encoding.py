@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from thinrank.core.imports import import_optional
 from thinrank.tables.errors import TableError, did_you_mean, listed, typed_name
 from thinrank.tables.table import Table
 
@@ -227,22 +228,17 @@ class Encoding:
 
     def _indicators(self, table: Table, column: str) -> np.ndarray:
         categories = self.categories[column]
-        codes = {category: i for i, category in enumerate(categories)}
-        block = np.zeros((table.shape[0], len(categories)))
-        for i, value in enumerate(table.column(table.position(column))):
-            if value is None or value != value:
-                block[i] = np.nan
-            elif value in codes:
-                block[i, codes[value]] = 1.0
-            else:
-                raise table.error(
-                    f"the category {value!r} is not one of the fit, which had {listed(categories)} "
-                    f"(correct the cell, or fit again without the column: --drop "
-                    f"{typed_name(column)})",
-                    i,
-                    column,
-                )
-        return block[:, 1:]
+        values = table.column(table.position(column))
+        block, strange = indicators(values, categories)
+        if strange is not None:
+            raise table.error(
+                f"the category {values[strange]!r} is not one of the fit, which had "
+                f"{listed(categories)} (correct the cell, or fit again without the column: --drop "
+                f"{typed_name(column)})",
+                strange,
+                column,
+            )
+        return block
 
 
 def _categories(
@@ -266,9 +262,28 @@ def _categories(
             f"{typed_name(name)})",
             column=name,
         )
+    return in_order(counts)
+
+
+def in_order(counts: Mapping[str, int]) -> list[str]:
+    """Categories with their numbers: the most frequent first, then the others sorted."""
     ordered = sorted(counts)
     first = max(ordered, key=lambda value: counts[value])
     return [first, *(value for value in ordered if value != first)]
+
+
+def indicators(values: Iterable[Any], categories: Sequence[str]) -> tuple[np.ndarray, int | None]:
+    """Indicators of all categories but the first, NaN for missing cells; a row of no category."""
+    codes = {category: i for i, category in enumerate(categories)}
+    rows, strange = [], None
+    nothing, units = np.full(len(categories), np.nan), np.eye(len(categories))
+    for i, value in enumerate(values):
+        missing = value is None or value != value
+        if not missing and value not in codes:
+            strange = i if strange is None else strange
+            missing = True
+        rows.append(nothing if missing else units[codes[value]])
+    return np.reshape(rows, (-1, len(categories)))[:, 1:], strange
 
 
 def _check_unique(table: Table, names: list[str]) -> None:
@@ -317,3 +332,43 @@ def _filled(matrix: np.ndarray, means: np.ndarray) -> np.ndarray:
     rows, columns = np.nonzero(np.isnan(matrix))
     matrix[rows, columns] = means[columns]
     return matrix
+
+
+def encoded_frame(X: Any, known: dict[str, list[str]] | None = None) -> tuple[Any, dict[str, Any]]:
+    """A data frame of pandas with predictors "column=category" in place of its categories.
+
+    Parameters
+    ----------
+    X : data frame, or anything else, which is returned as it is
+        Columns of the dtype ``category`` are encoded.
+    known : dict of str to list of str, default=None
+        The categories of a fit; the columns may then have any dtype, or be encoded already. None
+        to learn them.
+
+    Returns
+    -------
+    tuple of (data frame, dict of str to list of str)
+        The predictors and the categories of each column, the one without predictor first.
+    """
+    columns = {str(name): name for name in getattr(X, "columns", ())}
+    if known is None:
+        marked = [name for name in columns.values() if str(X.dtypes[name]) == "category"]
+        known = {str(name): in_order(Counter(X[name].dropna().map(str))) for name in marked}
+    if not (known and known.keys() <= columns.keys()):
+        return X, known
+    blocks = {}
+    for name, categories in known.items():
+        column = X[columns[name]].astype(object)
+        values = column.where(column.isna(), column.map(str))
+        block, strange = indicators(values, categories)
+        if strange is not None:
+            raise ValueError(
+                f"X has the category {values.iloc[strange]!r} in row {strange} of the column "
+                f"{name!r}, where fit had {listed(categories)}"
+            )
+        titles = [f"{name}={category}" for category in categories[1:]]
+        blocks[name] = type(X)(block, index=X.index, columns=titles)
+    plain = X.drop(columns=[columns[name] for name in known])
+    pieces = [blocks[name].columns if name in blocks else [own] for name, own in columns.items()]
+    joined = import_optional("pandas").concat([plain, *blocks.values()], axis=1)
+    return joined[[name for piece in pieces for name in piece]], known
