@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 from output import arguments_of, publish, table
-from paper.methods import BASELINES
+from paper.methods import BASELINES, RegressionTask, score_coefficients
 from paper.printed import printed
 from paper.simulation import draw, simulated_task
-from paper.studies.judge import score_coefficients
-from paper.studies.task import RegressionTask
 from rich.progress import track
 from threadpoolctl import threadpool_limits
 

@@ -1,12 +1,37 @@
 """The experiments of the paper, and others like them.
 
-Each module or subpackage holds one experiment: its specification (``STUDIES``), its page
-(``make_page``) and the claims that it decides (``CLAIMS``). :mod:`paper.registry` lists
-them by name and imports an experiment when it is needed.
+Each module holds one experiment, or several of the same kind: jobs, what a job computes, the page,
+and the claims that it decides. To add one, write a module with a tuple ``STUDIES`` of
+:class:`paper.study.Study` and name it below.
 """
 
-from paper.index import write_index
-from paper.pages import write_study
-from paper.registry import find_study, study_names
+from paper import (
+    calcium,
+    convergence,
+    high_dimension,
+    noise,
+    norway,
+    rl_blackjack,
+    rl_sparse_family,
+    sensitivity,
+    tables,
+    timing,
+)
 
-__all__ = ["find_study", "study_names", "write_index", "write_study"]
+_MODULES = (
+    tables,
+    timing,
+    norway,
+    calcium,
+    convergence,
+    high_dimension,
+    sensitivity,
+    noise,
+    rl_sparse_family,
+    rl_blackjack,
+)
+
+STUDIES = {study.name: study for module in _MODULES for study in module.STUDIES}
+"""All studies by name, in the order of the paper."""
+
+__all__ = ["STUDIES"]

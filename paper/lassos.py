@@ -20,70 +20,62 @@ _PATIENCE = 3
 _ZERO = 1e-10
 
 
-class ShortPathGroupLasso(MultiTaskGroupLasso):
-    """The group lasso, with a path that stops when the held-out error no longer improves."""
+class _ShortPath:
+    """A path that stops when the held-out error no longer improves."""
 
-    _patience = _PATIENCE
-
-
-class ShortPathLassos(SeparateLassos):
-    """One lasso per response, with a path that stops when the error no longer improves."""
-
-    _patience = _PATIENCE
+    _patience: int | None = _PATIENCE
 
 
-class RefittedGroupLasso(ShortPathGroupLasso):
-    """Least squares on the rows that the group lasso selects.
-
-    The penalty is tuned for the error of the least-squares fit.
-    """
+class _Compact:
+    """A path on compressed data."""
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        for factors in super()._path(data, settings, final):
-            rows = np.asarray(factors.row_support)
-            theta = np.zeros(factors.shape)
-            if len(rows):
-                theta[rows] = _least_squares(data.X[:, rows], data.Y)
-            yield Factors.from_theta(theta, rank=min(theta.shape))
+        path: Iterator[Factors] = super()._path(compact(data), settings, final)  # type: ignore[misc]
+        return path
 
 
-class RefittedLassos(ShortPathLassos):
-    """Least squares on the entries that the lasso of each response selects.
-
-    The penalty is tuned for the error of the least-squares fit.
-    """
+class _Refitted:
+    """A path of least-squares fits on what the lasso selects; the penalty is tuned for these."""
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        for factors in super()._path(data, settings, final):
+        for factors in super()._path(data, settings, final):  # type: ignore[misc]
             sizes = np.abs(factors.theta)
             picked = sizes > _ZERO * sizes.max(initial=0.0)
             theta = np.zeros(factors.shape)
-            for j, rows in enumerate(map(np.flatnonzero, picked.T)):
-                if len(rows):
-                    theta[rows, j] = _least_squares(data.X[:, rows], data.Y[:, j])
+            # responses for which the same rows are picked are fitted together
+            patterns, which = np.unique(picked, axis=1, return_inverse=True)
+            for number, rows in enumerate(patterns.T):
+                columns = np.ix_(rows, which == number)
+                theta[columns] = _least_squares(data.X[:, rows], data.Y[:, which == number])
             yield Factors.from_theta(theta, rank=min(theta.shape))
 
 
-class CompactLassos(ShortPathLassos):
+class ShortPathGroupLasso(_ShortPath, MultiTaskGroupLasso):
+    """The group lasso on a short path."""
+
+
+class ShortPathLassos(_ShortPath, SeparateLassos):
+    """One lasso per response, on a short path."""
+
+
+class RefittedGroupLasso(_Refitted, ShortPathGroupLasso):
+    """Least squares on the rows that the group lasso selects."""
+
+
+class RefittedLassos(_Refitted, ShortPathLassos):
+    """Least squares on the entries that the lasso of each response selects."""
+
+
+class CompactGroupLasso(_Compact, ShortPathGroupLasso):
+    """The group lasso on compressed data."""
+
+
+class CompactLassos(_Compact, ShortPathLassos):
     """One lasso per response, on compressed data."""
-
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
-        return super()._path(compact(data), settings, final)
-
-
-class CompactGroupLasso(ShortPathGroupLasso):
-    """The group lasso, on compressed data."""
-
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
-        return super()._path(compact(data), settings, final)
 
 
 def compact(data: Prepared) -> Prepared:
@@ -102,4 +94,6 @@ def compact(data: Prepared) -> Prepared:
 
 def _least_squares(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Return the least-squares solution of smallest norm, by QR with pivoting."""
+    if not X.shape[1]:
+        return np.zeros((0, Y.shape[1]))
     return scipy.linalg.lstsq(X, Y, lapack_driver="gelsy", check_finite=False)[0]

@@ -7,9 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-BASELINES = ("DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL")
-"""The six methods that the paper compares GDT with."""
-
 
 @cache
 def printed() -> dict[str, Any]:
@@ -19,24 +16,13 @@ def printed() -> dict[str, Any]:
     return content
 
 
-def table_names() -> tuple[str, ...]:
-    """Return the names of the studies that are tables of errors, in the order of the paper."""
-    return tuple(printed()["tables"])
-
-
 def setting_title(setting: str) -> str:
-    """Return the paper's description of a simulated setting; other names are returned as is."""
-    for table in printed()["tables"].values():
-        if table["setting"] == setting:
-            return str(table["title"])
-    return setting.replace("_", " ")
+    """Return the paper's description of a simulated setting."""
+    return next(t["title"] for t in printed()["tables"].values() if t["setting"] == setting)
 
 
 def printed_seconds(method: str, zeta: float) -> float | None:
-    """Return the printed running time of a method.
-
-    ``seconds``: None where it prints nothing.
-    """
+    """Return the printed running time of a method; None where the paper prints nothing."""
     table = printed()["seconds"]
     if method not in table["methods"] or zeta not in table["zeta"]:
         return None

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from paper.studies.task import RegressionTask
+from paper.methods import RegressionTask, fit_methods, score_coefficients
+from paper.study import Record
 from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
 from thinrank.selection import estimate_rank
@@ -55,14 +56,15 @@ def errors(
     rng: np.random.Generator, shape: tuple[int, ...], distribution: str = "normal"
 ) -> np.ndarray:
     """Draw independent errors of mean 0 and variance 1."""
-    if distribution == "normal":
-        return rng.standard_normal(shape)
-    if distribution == "uniform":
-        return rng.uniform(-(3**0.5), 3**0.5, shape)
-    if distribution == "rademacher":
-        return rng.choice([-1.0, 1.0], shape)
-    if distribution == "t3":
-        return rng.standard_t(3, shape) / 3**0.5
+    match distribution:
+        case "normal":
+            return rng.standard_normal(shape)
+        case "uniform":
+            return rng.uniform(-(3**0.5), 3**0.5, shape)
+        case "rademacher":
+            return rng.choice([-1.0, 1.0], shape)
+        case "t3":
+            return rng.standard_t(3, shape) / 3**0.5
     raise ValueError(f"distribution must be one of {DISTRIBUTIONS}, got {distribution!r}")
 
 
@@ -84,3 +86,17 @@ def simulated_task(sample: SimulatedSample) -> RegressionTask:
         column_sizes=(None,) if sample.columns_free else _SIZES,
         truth=sample.truth,
     )
+
+
+def scored_methods(sample: SimulatedSample, *methods: str) -> list[Record]:
+    """Fit methods (all, if none is named) to a draw: scores, tuning parameters and seconds."""
+    answers = fit_methods(simulated_task(sample), *([methods] if methods else []))
+    return [
+        {
+            "method": name,
+            **score_coefficients(answer.theta, sample.truth, sample.X),
+            **{f"chosen_{key}": value for key, value in answer.chosen.items()},
+            "seconds": answer.seconds,
+        }
+        for name, answer in answers.items()
+    ]

@@ -1,64 +1,79 @@
-"""Statistics over replications, and how they are formatted."""
+"""Statistics over replications, the tables made from them, and how numbers are formatted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
-Record = dict[str, Any]
-"""Named values of one replication."""
+from thinrank.report.document import Table
 
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean, sample standard deviation (denominator count − 1) and count."""
-
-    mean: float
-    sd: float
-    count: int
+METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
+"""Methods in the order of tables and figures."""
 
 
-def values(records: Iterable[Record], field: str) -> list[float]:
-    """Return the finite values of a field; missing, null and NaN values are left out."""
-    found = [record.get(field) for record in records]
-    numbers = [float(value) for value in found if value is not None and value != ""]
-    return [value for value in numbers if math.isfinite(value)]
+def means(records: pd.DataFrame, by: str | list[str], field: str) -> pd.DataFrame:
+    """Mean, sd and count of a field as columns; one row per group, in order of appearance."""
+    known = (
+        records[records[field].notna()] if field in records else records.assign(**{field: 0})[:0]
+    )
+    groups = known.assign(**{field: known[field].astype(float)}).groupby(by, sort=False)[field]
+    return groups.agg(mean="mean", sd="std", count="count")
 
 
-def spread(records: Iterable[Record], field: str) -> Spread | None:
-    """Return mean and standard deviation of a field, or None if no record has a value."""
-    numbers = values(records, field)
-    if not numbers:
-        return None
-    sd = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else math.nan
-    return Spread(float(np.mean(numbers)), sd, len(numbers))
+def in_order(methods: Sequence[str]) -> list[str]:
+    """Sort methods as in :data:`METHODS`; unknown ones come last, in the given order."""
+    known = [method for method in METHODS if method in set(methods)]
+    return known + [method for method in dict.fromkeys(methods) if method not in METHODS]
 
 
-def group(records: Iterable[Record], key: str | Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Group records by the value of a field or of a function, in order of appearance."""
-    of = key if callable(key) else lambda record: record.get(key)
-    groups: dict[Any, list[Record]] = {}
-    for record in records:
-        groups.setdefault(of(record), []).append(record)
-    return groups
+def cross_table(
+    records: pd.DataFrame,
+    rows: str,
+    columns: str,
+    field: str,
+    show: Callable[[float, float], str],
+    *,
+    order: Sequence[Any] = (),
+    base: dict[str, Any] | None = None,
+    corner: str | None = None,
+    title: Callable[[Any], str] = str,
+) -> Table:
+    """Table of the means of a field by two other fields; columns are sorted, methods in order.
+
+    ``show(mean, sd)`` writes a cell. ``base`` names a value of one of the two fields: cells of
+    other values have the change relative to its cell in parentheses.
+    """
+    found = means(records, [rows, columns], field)
+    across = in_order(records[columns]) if columns == "method" else sorted(set(records[columns]))
+    down = order or (in_order(records[rows]) if rows == "method" else dict.fromkeys(records[rows]))
+
+    def cell(row: Any, column: Any) -> str:
+        if (row, column) not in found.index:
+            return ""
+        mean, sd, _ = found.loc[(row, column)]
+        text = show(mean, sd)
+        reference = tuple({rows: row, columns: column, **(base or {})}.values())
+        if base is None or reference == (row, column) or reference not in found.index:
+            return text
+        return f"{text} ({percent(mean / found.loc[reference, 'mean'], 0)})"
+
+    present = [row for row in down if row in set(records[rows])]
+    body = [(str(row), *(cell(row, column) for column in across)) for row in present]
+    return Table((corner or rows, *map(title, across)), list(body))
 
 
 def paired_difference(
-    first: Sequence[Record], second: Sequence[Record], field: str
-) -> Spread | None:
-    """Return the mean of first − second over common seeds; ``sd`` is its standard error."""
-    left = {r.get("seed"): r for r in first if values([r], field)}
-    right = {r.get("seed"): r for r in second if values([r], field)}
-    shared = [seed for seed in left if seed in right]
-    if len(shared) < 2:
+    records: pd.DataFrame, first: str, second: str, field: str
+) -> tuple[float, float] | None:
+    """Mean of first − second method over common seeds, and its standard error."""
+    values = records.pivot_table(index="seed", columns="method", values=field)
+    if first not in values or second not in values:
         return None
-    gaps = [float(left[s][field]) - float(right[s][field]) for s in shared]
-    error = float(np.std(gaps, ddof=1) / math.sqrt(len(gaps)))
-    return Spread(float(np.mean(gaps)), error, len(gaps))
+    gaps = (values[first] - values[second]).dropna()
+    return (float(gaps.mean()), float(gaps.sem())) if len(gaps) > 1 else None
 
 
 def distance(mean: float, reference: Sequence[float]) -> float | None:
@@ -71,11 +86,8 @@ def number(value: float | None, digits: int = 4) -> str:
     return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
-def pm(value: Spread | Sequence[float] | None, digits: int = 4) -> str:
+def pm(mean: float | None, sd: float, digits: int = 4) -> str:
     """Format mean ± standard deviation."""
-    if value is None:
-        return ""
-    mean, sd = (value.mean, value.sd) if isinstance(value, Spread) else (value[0], value[1])
     return number(mean, digits) + ("" if math.isnan(sd) else f" ± {sd:.{digits}f}")
 
 

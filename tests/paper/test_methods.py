@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
-from paper.studies.judge import score_coefficients
+from paper.methods import score_coefficients
 from sklearn.linear_model import Ridge
 
 import thinrank as tr
-from paper import gdt, methods, simulation
+from paper import methods, simulation
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos, SeparateRidges
 
 LITERAL = {"fit_intercept": False, "standardize": False}
@@ -49,7 +49,7 @@ def test_quick_methods_on_one_draw(sample):
 
 def test_gdt_centres(rng):
     X, Y, truth = tr.datasets.make_two_way_sparse(60, 12, 6, 2, 4, 4, noise=0.01, random_state=1)
-    theta, intercept = gdt.FixedDataGDT(X + 5, Y - 3, intercept=True).fit((2, 4, 4))
+    theta, intercept = methods.FixedDataGDT(X + 5, Y - 3, intercept=True).fit((2, 4, 4))
     np.testing.assert_allclose(theta, truth.theta, atol=0.02)
     np.testing.assert_allclose(intercept, -3 - 5 * theta.sum(axis=0), atol=0.02)
 
@@ -93,3 +93,49 @@ def test_compact_data_have_the_same_solution(compact, usual, penalty):
     found = [model(penalty, tol=1e-12).fit(X, Y) for model in (compact, usual)]
     np.testing.assert_allclose(found[0].coef_, found[1].coef_, atol=1e-5)
     assert found[0].coef_.any()
+
+
+@pytest.fixture
+def perfect():
+    X, _, truth = tr.datasets.make_two_way_sparse(random_state=0)
+    return X, truth
+
+
+def test_the_truth_is_perfect(perfect):
+    X, truth = perfect
+    scores = score_coefficients(truth.theta, truth, X)
+    assert scores["spectral"] == scores["frobenius"] == 0
+    assert scores["prediction"] == scores["same_rows"] == 1
+    assert (scores["rows"], scores["columns"], scores["rank"]) == (10, 10, 8)
+    assert scores["exact"] is True
+
+
+def test_zero_has_error_one(perfect):
+    X, truth = perfect
+    scores = score_coefficients(0 * truth.theta, truth, X)
+    assert scores["spectral"] == scores["frobenius"] == 1
+    assert scores["prediction"] == pytest.approx((1 + truth.norm() ** 2 / 50) ** 0.5)
+    assert scores["rank"] == 0
+    assert scores["exact"] is False
+
+
+def test_prediction_error_is_the_expectation(perfect):
+    X, truth = perfect
+    rng = np.random.default_rng(0)
+    theta = truth.theta + 0.1 * rng.standard_normal(truth.shape)
+    scores = score_coefficients(theta, truth, X)
+    new = rng.standard_normal((20_000, 100))
+    residual = new @ (truth.theta - theta) + rng.standard_normal((20_000, 50))
+    assert scores["prediction"] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=5e-3)
+    fresh = np.concatenate([X] * 200)
+    noise = rng.standard_normal((len(fresh), 50))
+    residual = fresh @ (truth.theta - theta) + noise
+    assert scores["same_rows"] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=5e-3)
+
+
+def test_supports_are_counted():
+    truth = tr.Factors(np.array([[1.0], [1], [0], [0]]), np.array([[1.0], [0], [0]]))
+    theta = np.zeros((4, 3))
+    theta[1:, :2] = 1.0
+    scores = score_coefficients(theta, truth, np.eye(4))
+    assert (scores["rows"], scores["columns"], scores["rank"]) == (3, 2, 1)

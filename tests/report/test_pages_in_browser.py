@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from paper.pages import write_index, write_study
 
 import thinrank as tr
-from paper import write_index, write_study
+from paper import STUDIES
 from thinrank.calcium import make_movie, score_regions
 from thinrank.report import MovieAnalysis, write_movie_page
 
@@ -168,8 +169,9 @@ def ink(page):
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
-    write_study("table5", synthetic_records.timing(), out)
-    write_index(out)
+    synthetic_records.write_records(out, {"table5": synthetic_records.timing()})
+    write_study(STUDIES["table5"], out)
+    write_index(STUDIES, out)
     return out / "table5" / "page.html"
 
 

@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from paper.studies import Job, Study
+from paper.study import Job, Study
 
 
 def jobs(quick):
-    return [Job("tiny", {"size": size}, seed) for size in (40, 150) for seed in range(4)]
+    return [Job({"size": size}, seed) for size in (40, 150) for seed in range(4)]
 
 
 def run(job):
@@ -21,7 +21,7 @@ def run(job):
     log = os.environ.get("TINY_LOG")
     if log:
         with Path(log).open("a") as file:
-            file.write(f"{job.key}\n")
+            file.write(f"{job.key('tiny')}\n")
     return [
         {"method": "svd", "largest": values[0], "values": values[:5], "seconds": time.time()},
         {"method": "sum", "total": float(np.sum(A @ A))},
@@ -34,5 +34,9 @@ def fails(job):
     return run(job)
 
 
-TINY = Study("tiny", "A tiny study", "Nothing.", jobs, run)
-FAILING = Study("tiny", "A tiny study", "Nothing.", jobs, fails)
+def page(records):
+    return []
+
+
+TINY = Study("tiny", "A tiny study", jobs, run, page)
+FAILING = Study("tiny", "A tiny study", jobs, fails, page)

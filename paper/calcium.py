@@ -1,0 +1,480 @@
+"""Calcium imaging: the paper's setting on a labelled movie, and movies with known neurons."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from paper.statistics import number, pm
+from paper.study import Claim, Finding, Job, Record, Study
+from thinrank.calcium import (
+    CalciumImaging,
+    Scores,
+    make_movie,
+    match_regions,
+    pixel_auc,
+    score_regions,
+)
+from thinrank.calcium.regions import connected_regions
+from thinrank.calcium.windows import mask_of, window
+from thinrank.core.imports import import_optional
+from thinrank.designs import RecursiveFilter
+from thinrank.report.calcium_movie import EXPLANATION, label_names, neuron_names, score_table
+from thinrank.report.calcium_pictures import (
+    ESTIMATED,
+    LABELLED,
+    Pair,
+    RegionPanel,
+    contours,
+    side_by_side,
+)
+from thinrank.report.document import (
+    WIDTH,
+    Block,
+    Cell,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
+from thinrank.selection import estimate_rank
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SEED = 81_000
+_REPLICATIONS, _QUICK_REPLICATIONS = 10, 2
+_AMPLITUDES, _QUICK_AMPLITUDES = (3.0, 1.5, 1.0), (3.0,)
+# As in the paper: rank 50, 100 frames, 3000 pixels; smaller in proportion for the small version.
+_PAPER = {"rank": 50, "rows": 100, "columns": 3000}
+_QUICK = {"rank": 10, "rows": 50, "columns": 400}
+# Simulated movies: frames, height and width, neurons, pairs of close neurons, frames with spikes.
+_KNOWN = {"frames": 500, "height": 96, "width": 96, "neurons": 12, "pairs": 4, "rows": 100}
+_QUICK_KNOWN = {"frames": 250, "height": 48, "width": 48, "neurons": 4, "pairs": 1, "rows": 50}
+_SHOWN = 5  # number of labelled regions in the paper's figure
+_LEAST_PIECE = 10  # minimal number of pixels of a connected piece that counts as a region
+_CLOSE = 0.8  # correlation with the true trace from which an estimated trace counts as close
+_STRONG = 8.0  # peak signal-to-noise ratio from which a labelled region counts as strong
+_FRAME_RATE = 7.0  # frames per second of the public movies, and of the simulated ones
+BEFORE, AFTER = "before separation", "after separation"
+
+# Labelled movies: that of the study, and a part of it for the small version.
+_FILES = {
+    "NeuroFinder 00.00, crop": "calcium/neurofinder0000_crop_559x135x131.npz",
+    "NeuroFinder 00.00, small crop": "calcium/neurofinder0000_tiny_300x48x48.npz",
+}
+
+
+def _file(movie: str) -> Path:
+    return Path(os.environ.get("THINRANK_DATA") or "no such folder") / _FILES[movie]
+
+
+def jobs(quick: bool) -> list[Job]:
+    """Return one job for the labelled movie, if it is there, and one per simulated movie."""
+    sizes, known = (_QUICK, _QUICK_KNOWN) if quick else (_PAPER, _KNOWN)
+    count = _QUICK_REPLICATIONS if quick else _REPLICATIONS
+    movie = list(_FILES)[quick]
+    labelled = [Job({"part": "labelled", "movie": movie, **sizes}, _SEED)]
+    return [
+        *(labelled if _file(movie).is_file() else []),
+        *(
+            Job({"part": "known", "amplitude": amplitude, **known}, _SEED + i)
+            for amplitude in (_QUICK_AMPLITUDES if quick else _AMPLITUDES)
+            for i in range(count)
+        ),
+    ]
+
+
+def run(job: Job) -> list[Record]:
+    """Analyze the labelled movie, or a simulated one with known neurons."""
+    return _labelled(job) if job.cell["part"] == "labelled" else _known(job)
+
+
+def _known(job: Job) -> list[Record]:
+    """Fit a simulated movie, given only the number of frames with spikes."""
+    cell = job.cell
+    movie, truth = make_movie(
+        cell["frames"],
+        (cell["height"], cell["width"]),
+        cell["neurons"],
+        n_close_pairs=cell["pairs"],
+        amplitude=cell["amplitude"],
+        frame_rate=_FRAME_RATE,
+        random_state=job.seed,
+    )
+    began = time.perf_counter()
+    imaging = CalciumImaging(frame_rate=_FRAME_RATE, row_sparsity=cell["rows"]).fit(movie)
+    seconds = time.perf_counter() - began
+    pairs = match_regions(imaging.region_coordinates_, truth.regions)
+    likeness = [_correlation(imaging.traces_[i], truth.traces[j]) for i, j in pairs]
+    return [
+        {
+            "kind": "known",
+            "stage": stage,
+            **score_regions(regions, truth.regions).as_dict(),
+            "pixel_auc": pixel_auc(imaging.pixel_energy_, truth.labels > 0),
+            "traces": len(likeness),
+            "traces_close": sum(value >= _CLOSE for value in likeness),
+            "seconds": seconds,
+        }
+        for stage, regions in _stages(imaging).items()
+    ]
+
+
+def _labelled(job: Job) -> list[Record]:
+    """Fit the labelled movie; the labels are used only after the fit."""
+    cell = job.cell
+    with np.load(_file(cell["movie"])) as content:
+        movie, significance = content["movie"], content["peak_snr"]
+        labels = [np.argwhere(mask) for mask in content["masks"]]
+    began = time.perf_counter()
+    imaging = CalciumImaging(
+        frame_rate=_FRAME_RATE,
+        rank=cell["rank"],
+        row_sparsity=cell["rows"],
+        column_sparsity=cell["columns"],
+    ).fit(movie)
+    seconds = time.perf_counter() - began
+    strong = np.flatnonzero(significance >= _STRONG)
+    scores = [
+        {
+            "kind": "scores",
+            "stage": stage,
+            "labels": kind,
+            **score_regions(found, [labels[i] for i in index]).as_dict(),
+        }
+        for stage, found in _stages(imaging).items()
+        for kind, index in {"strong": strong, "all": np.arange(len(labels))}.items()
+    ]
+    matches = {j: i for i, j in match_regions(imaging.region_coordinates_, labels)}
+    picture = {
+        "kind": "picture",
+        "image": _shades(imaging.mean_image_),
+        "regions": labels,
+        "regions_estimated": imaging.region_coordinates_,
+        "neuron_of_label": [matches.get(j, -1) + 1 for j in range(len(labels))],
+    }
+    order = np.argsort(-significance, kind="stable")[:_SHOWN].tolist()
+    regions = [
+        {
+            "kind": "region",
+            "place": place,
+            "region": j + 1,
+            "significance": significance[j],
+            **_region(imaging, movie, labels[j], matches.get(j)),
+        }
+        for place, j in enumerate(order, start=1)
+    ]
+    sizes = _sizes(imaging, movie, labels, strong)
+    return [{"kind": "sizes", **sizes, "seconds": seconds}, *scores, picture, *regions]
+
+
+def _sizes(
+    imaging: CalciumImaging, movie: np.ndarray, labels: list[np.ndarray], strong: np.ndarray
+) -> Record:
+    """Return sizes of the fit, its overlap with the strong regions, and estimated ranks."""
+    shape = movie.shape[1:]
+    kept = np.zeros(shape, dtype=bool)
+    kept.flat[imaging.active_pixels_] = True
+    masks = np.array([mask_of(region, shape) for region in labels])
+    above = np.asarray(movie, dtype=np.float64).reshape(len(movie), -1)
+    above -= np.median(above, axis=0)
+    design = RecursiveFilter(imaging.decay_, len(above))
+    return {
+        "frames": len(movie),
+        "height": shape[0],
+        "width": shape[1],
+        "strong_regions": len(strong),
+        "strong_pixels": masks[strong].any(axis=0).sum(),
+        "strong_pixels_kept": (masks[strong].any(axis=0) & kept).sum(),
+        "pixel_auc": pixel_auc(imaging.pixel_energy_, masks.any(axis=0)),
+        "active_frames": len(imaging.spike_frames_),
+        "active_pixels": kept.sum(),
+        "neurons": len(imaging.region_coordinates_),
+        "rank_fitted": imaging.factors_.rank,
+        "rank_rsc": estimate_rank(design, above),
+        "rank_authors": estimate_rank(design, above, "authors"),
+    }
+
+
+def _region(
+    imaging: CalciumImaging, movie: np.ndarray, label: np.ndarray, found: int | None
+) -> Record:
+    """Return the data of the paper's figure: a labelled region and the one estimated there."""
+    shape, center = movie.shape[1:], label.mean(axis=0)
+    trace = movie[:, label[:, 0], label[:, 1]].mean(axis=1, dtype=np.float64)
+    record: Record = {
+        "found": found is not None,
+        "image": _shades(window(imaging.mean_image_, center)),
+        "labelled": window(mask_of(label, shape), center).astype(int),
+        "trace_labelled": _curve(trace),
+    }
+    if found is None:
+        return record
+    ours = imaging.region_coordinates_[found]
+    scores = score_regions([ours], [label])
+    return record | {
+        "distance": np.linalg.norm(ours.mean(axis=0) - center),
+        "inclusion": scores.inclusion,
+        "exclusion": scores.exclusion,
+        "correlation": _correlation(trace, imaging.traces_[found]),
+        "footprint": _shades(window(imaging.footprints_[found], center)),
+        "estimated": window(mask_of(ours, shape), center).astype(int),
+        "trace_estimated": _curve(imaging.traces_[found]),
+    }
+
+
+def _stages(imaging: CalciumImaging) -> dict[str, list[np.ndarray]]:
+    """Return the connected pieces of the kept pixels, and the neurons separated from them."""
+    pieces = connected_regions(imaging.active_pixels_, imaging.shape_[1:], _LEAST_PIECE)
+    return {BEFORE: pieces, AFTER: imaging.region_coordinates_}
+
+
+def _shades(image: np.ndarray) -> np.ndarray:
+    """Scale an image to 256 gray levels, from its 1st percentile to its maximum."""
+    low, high = np.percentile(image, 1), float(np.max(image))
+    scaled = (image - low) / (high - low) if high > low else np.zeros(np.shape(image))
+    return np.round(255 * np.clip(scaled, 0, 1)).astype(int)
+
+
+def _curve(trace: np.ndarray) -> list[float]:
+    """Return a trace scaled to [0, 1] and rounded to three digits."""
+    spread = float(np.ptp(trace)) or 1.0
+    return [round(float(value), 3) for value in (trace - trace.min()) / spread]
+
+
+def _correlation(first: np.ndarray, second: np.ndarray) -> float:
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 0.0
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def page(records: pd.DataFrame) -> list[Block]:
+    """Return the blocks of the page: the labelled movie, then the simulated ones."""
+    blocks: list[Block] = []
+    kinds = dict(list(records.groupby("kind")))
+    if "sizes" in kinds:
+        blocks += _labelled_blocks(kinds)
+    if "known" in kinds:
+        blocks += _known_blocks(kinds["known"])
+    return blocks
+
+
+def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
+    sizes, picture = kinds["sizes"].iloc[0], kinds["picture"].iloc[0]
+    regions = kinds["region"].sort_values("place")
+    matches = [(neuron - 1, j) for j, neuron in enumerate(picture["neuron_of_label"]) if neuron]
+    labels = label_names(matches, len(picture["regions"]))
+    shown = [(labels[int(region["region"]) - 1], region) for _, region in regions.iterrows()]
+    panels = [
+        RegionPanel(title, [np.array(region) for region in found], names, color)
+        for title, found, names, color in (
+            ("labelled", picture["regions"], labels, LABELLED),
+            (
+                "estimated",
+                picture["regions_estimated"],
+                neuron_names(len(picture["regions_estimated"])),
+                ESTIMATED,
+            ),
+        )
+    ]
+    header = ("neuron", "number in the file of labels", "peak SNR", "result", "distance")
+    return [
+        Text(_setting(sizes)),
+        Section("The most significant labelled regions, and the estimated ones"),
+        Picture(
+            "regions",
+            side_by_side([_pair(name, region) for name, region in shown]),
+            "The paper's last figure. Top: labelled regions on the mean of the movie. Bottom: the "
+            "footprints estimated there, with their outlines; the labelled outlines are dashed. "
+            + EXPLANATION,
+        ),
+        Table(
+            (*header, "inclusion", "exclusion", "correlation of traces"),
+            [_region_row(name, region) for name, region in shown],
+        ),
+        Picture(
+            "traces",
+            _paired_traces(shown),
+            "Mean of the movie over the labelled region (gray) and trace of the neuron found there "
+            "(dark), each scaled from its minimum to its maximum.",
+        ),
+        Section("All regions"),
+        Picture(
+            "contours",
+            contours(np.array(picture["image"], dtype=float), panels),
+            "Mean of the movie with all labelled regions, and with all estimated ones. "
+            + EXPLANATION,
+        ),
+        _score_table(kinds["scores"]),
+        Text(
+            "NeuroFinder's scores; regions match if their centers are within 5 pixels. Before "
+            f"separation, a region is a connected piece of at least {_LEAST_PIECE} kept pixels. "
+            "Precision against the significant regions alone counts all other neurons as wrong."
+        ),
+        Section("Sizes"),
+        _size_table(sizes),
+    ]
+
+
+def _setting(sizes: pd.Series) -> str:
+    names = ("frames", "height", "width", "rank", "rows", "columns")
+    frames, height, width, rank, rows, columns = (f"{sizes[name]:.0f}" for name in names)
+    return (
+        "The paper fits Y = G⁻¹SA + E, where fluorescence is a filter of the spikes S of neurons "
+        "with footprints A, to a movie of 559 frames and 135 × 131 pixels with r = 50, s₁ = 100 "
+        "frames and s₂ = 3000 pixels. That movie is not available. The movie here is a public one "
+        f"with labels ({sizes['movie']}): {frames} frames, {height} × {width} pixels, r = {rank}, "
+        f"s₁ = {rows}, s₂ = {columns}. The labels were not used in the fit, but the defaults of "
+        "the preprocessing and of the separation were chosen with scores on this movie in view, so "
+        "scores on other movies may be lower."
+    )
+
+
+def _title(name: str, region: pd.Series) -> str:
+    return f"{'neuron' if region['found'] else 'region'} {name}"
+
+
+def _pair(name: str, region: pd.Series) -> Pair:
+    labelled = np.array(region["labelled"]) > 0
+    nothing = np.zeros(labelled.shape)
+    return Pair(
+        title=_title(name, region),
+        image=np.array(region["image"], dtype=float),
+        labelled=labelled,
+        footprint=np.array(region["footprint"], dtype=float) if region["found"] else nothing,
+        estimated=np.array(region["estimated"]) > 0 if region["found"] else nothing > 0,
+    )
+
+
+def _region_row(name: str, region: pd.Series) -> tuple[Cell, ...]:
+    scores = ("distance", "inclusion", "exclusion", "correlation")
+    return (
+        name,
+        f"{region['region']:.0f}",
+        number(region["significance"], 1),
+        Verdict("found", True) if region["found"] else Verdict("not found", False),
+        *(number(region.get(field), 2) for field in scores),
+    )
+
+
+def _score_table(records: pd.DataFrame) -> Table:
+    names = [field.name for field in fields(Scores)]
+    rows = {}
+    for labels, title in {"strong": f"peak SNR from {_STRONG:g}", "all": "all labelled"}.items():
+        for _, record in records[records["labels"] == labels].iterrows():
+            known = {name: record[name] for name in names if pd.notna(record.get(name))}
+            counts = {name: int(known[name]) for name in known if name.startswith("n_")}
+            rows[f"{title}, {record['stage']}"] = Scores(**known | counts)
+    return score_table(rows)
+
+
+def _size_table(sizes: pd.Series) -> Table:
+    pixels = sizes["strong_pixels"]
+    part = f"{sizes['strong_pixels_kept'] / pixels:.1%} of {pixels:.0f}" if pixels else ""
+    rows = [
+        ("rank limit r", f"{sizes['rank']:.0f}"),
+        ("rank by the criterion of Bunea et al.", f"{sizes['rank_rsc']:.0f}"),
+        ("rank by the authors' script", f"{sizes['rank_authors']:.0f}"),
+        ("frames with spikes", f"{sizes['active_frames']:.0f}"),
+        ("pixels kept", f"{sizes['active_pixels']:.0f}"),
+        ("pixels of significant regions kept", part),
+        ("area under the ROC curve, pixels of all regions", number(sizes["pixel_auc"], 3)),
+        ("neurons", f"{sizes['neurons']:.0f}"),
+        ("seconds", number(sizes["seconds"], 1)),
+    ]
+    return Table(("quantity", "value"), list(rows))
+
+
+def _paired_traces(shown: list[tuple[str, pd.Series]]) -> Figure:
+    """Draw the traces of labelled regions and, if there is one, the estimated trace."""
+    figure: Figure = import_optional("matplotlib.figure").Figure(
+        (WIDTH, 0.5 + 0.62 * len(shown)), layout="constrained"
+    )
+    axes = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
+    for axis, (name, region) in zip(axes, shown, strict=True):
+        axis.plot(region["trace_labelled"], color="#b5b5b5", lw=0.8)
+        if region["found"]:
+            axis.plot(region["trace_estimated"], color="#0b3c5d", lw=0.9)
+        axis.set_xlim(0, len(region["trace_labelled"]) - 1)
+        axis.set_title(_title(name, region), fontsize=9, pad=2)
+        axis.tick_params(labelleft=False, left=False)
+        axis.spines["left"].set_visible(False)
+    axes[-1].set_xlabel("frame")
+    return figure
+
+
+def _known_blocks(known: pd.DataFrame) -> list[Block]:
+    fields = ("recall", "precision", "combined", "inclusion", "exclusion")
+    rows = []
+    for (amplitude, stage), same in known.groupby(["amplitude", "stage"], sort=False):
+        cells = [pm(same[field].mean(), same[field].std(), 2) for field in fields]
+        close = f"{same['traces_close'].sum():.0f} of {same['traces'].sum():.0f}"
+        close = close if stage == AFTER else ""
+        rows.append((f"{amplitude:g}, {stage}", *cells, close, str(len(same))))
+    names = ("frames", "height", "width", "neurons", "pairs", "rows")
+    frames, height, width, neurons, pairs, limit = (f"{known[n].iloc[0]:.0f}" for n in names)
+    return [
+        Section("Movies with known neurons"),
+        Text(
+            f"Simulated: {frames} frames of {height} × {width} pixels, {neurons} neurons with "
+            f"Gaussian footprints of standard deviation 3 pixels, {pairs} pairs of them 6 to 7 "
+            "pixels apart; a spike adds the amplitude, in standard deviations of a pixel's noise, "
+            "at the brightest pixel. The number of frames with spikes is limited to "
+            f"s₁ = {limit}; everything else is automatic. A trace is close if its correlation with "
+            f"the true trace of the matched neuron is at least {_CLOSE}. Mean ± standard deviation."
+        ),
+        Table(("amplitude", *fields, "close traces", "movies"), list(rows)),
+    ]
+
+
+def found_regions(records: pd.DataFrame) -> Finding | None:
+    """Check whether the five most significant labelled regions of a real movie are all found."""
+    regions = records[records["kind"] == "region"]
+    if regions.empty:
+        return None
+    found = regions[regions["found"].astype(bool)]
+    told = f"{len(found)} of {len(regions)}"
+    if len(found):
+        scores = ("inclusion", "exclusion", "correlation")
+        told += ", " + ", ".join(f"mean {name} {found[name].mean():.2f}" for name in scores)
+    return len(found) == len(regions), told
+
+
+def rank_beside_criterion(records: pd.DataFrame) -> Finding | None:
+    """Check whether r is at least the rank by the rank selection criterion on a real movie."""
+    sizes = records[records["kind"] == "sizes"]
+    if sizes.empty:
+        return None
+    rank, criterion = (int(sizes[name].iloc[0]) for name in ("rank", "rank_rsc"))
+    return rank >= criterion, f"r = {rank}; the criterion gives {criterion}"
+
+
+STUDIES = (
+    Study(
+        name="calcium",
+        title="Calcium imaging",
+        jobs=jobs,
+        run=run,
+        page=page,
+        claims=(
+            Claim(
+                "On a calcium movie (a public one) the five most significant labelled regions "
+                "match the estimated ones: each has one within 5 pixels",
+                found_regions,
+            ),
+            Claim(
+                "On a calcium movie (a public one) r = 50 is at least the rank by the criterion of "
+                "Bunea, She and Wegkamp",
+                rank_beside_criterion,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,169 @@
+"""What the figures of studies share: one color and one marker per method, dots and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
+from thinrank.plot.canvas import apart, log_scale, size_in_points
+from thinrank.report.document import WIDTH, as_svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, GRAY = "#1d1d1f", "#7d7d7d"
+_STYLES = {
+    "GDT": ("#0b3c5d", "o"),
+    "pursuit": ("#c8102e", "s"),
+    "DPP": ("#e08e0b", "D"),
+    "TSVD": ("#4fa3d9", "^"),
+    "EEA": ("#12805c", "v"),
+    "RCGL": ("#b565a7", "P"),
+    "JRRS": ("#7a5c2e", "X"),
+    "MTL": (GRAY, "*"),
+    "oracle": ("#a8a8a8", "|"),
+    "lasso": ("#e08e0b", "D"),
+    "lasso, refit": ("#b8860b", "^"),
+    "group lasso": ("#12805c", "v"),
+    "group lasso, refit": ("#4fa3d9", "P"),
+    "ridge": ("#b565a7", "*"),
+    "pooled": (GRAY, "X"),
+    "optimum": (INK, ""),
+}
+_SERIES = ("#c8102e", "#0b3c5d", GRAY, "#e08e0b")  # lines that are no methods
+
+
+def style_of(method: str) -> dict[str, Any]:
+    """Color and marker of a method."""
+    color, marker = _STYLES.get(method, ("#555555", "_"))
+    return {"color": color, "marker": marker}
+
+
+def panels(count: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """A figure that spans the page, and its axes, side by side."""
+    figure = import_optional("matplotlib.figure").Figure((WIDTH, height), layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False)[0]
+    for axis in axes:
+        axis.grid(True, which="major")
+    return figure, list(axes)
+
+
+def name_rows(axis: Axes, names: Sequence[str], label: str) -> None:
+    """Name rows of dots, from top to bottom, and what they measure."""
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel(label)
+
+
+def dot(axis: Axes, height: float, mean: float, sd: float, **style: Any) -> None:
+    """Draw a mean, and a line to one standard deviation on either side."""
+    if not np.isnan(sd):
+        axis.plot([mean - sd, mean + sd], [height] * 2, color=style["color"], lw=1, alpha=0.6)
+    axis.plot(mean, height, ls="", **style)
+
+
+def dots(found: pd.DataFrame, printed: dict[str, float], label: str) -> Figure:
+    """Draw mean and standard deviation of each method, with an open circle at the printed mean."""
+    figure, (axis,) = panels(height=0.9 + 0.27 * max(len(found), 1))
+    for height, (method, row) in enumerate(found.iterrows()):
+        if method in printed:
+            axis.plot(printed[method], height, "o", mfc="none", mec="#555555", ms=7)
+        dot(axis, height, row["mean"], row["sd"], **style_of(method) | {"marker": "o"})
+    every = [*found["mean"], *(printed[m] for m in found.index if m in printed)]
+    log = log_scale(axis, "x", min(every, default=1), max(every, default=1), ratio=3)
+    name_rows(axis, list(found.index), label + (" (log scale)" if log else ""))
+    return figure
+
+
+def curves(
+    axis: Axes,
+    found: pd.DataFrame,
+    *,
+    band: bool = False,
+    further: Sequence[tuple[float, float, str, str]] = (),
+) -> None:
+    """Draw one line per method from means by method and x, with its name at its end.
+
+    ``band``: whether to show one standard error on either side. ``further``: ends of other lines.
+    """
+    ends = list(further)
+    for method, rows in reversed(list(found.groupby(level=0, sort=False))):
+        x, mean = rows.index.get_level_values(1).to_numpy(float), rows["mean"].to_numpy()
+        error = (rows["sd"] / np.sqrt(rows["count"])).to_numpy()
+        style = style_of(method)
+        axis.plot(x, mean, **style, ls="--" if method in ("pursuit", "optimum") else "-")
+        if band and not np.isnan(error).any():
+            # a logarithmic scale has no zero
+            low = (
+                np.maximum(mean - error, 0.2 * mean) if axis.get_yscale() == "log" else mean - error
+            )
+            axis.fill_between(x, low, mean + error, color=style["color"], alpha=0.18, lw=0)
+        ends.append((x[-1], mean[-1], str(method), style["color"]))
+    label_ends(axis, ends)
+
+
+def iterations(records: pd.DataFrame, field: str, label: str, mark: Callable[..., None]) -> Figure:
+    """Draw a field that has a value per iteration, one line per record, named by n.
+
+    ``mark(axis, record, color)`` adds marks to a line.
+    """
+    figure, (axis,) = panels()
+    every = np.concatenate(records[field].tolist())
+    log = log_scale(axis, "y", min(every), max(every), ratio=3)
+    axis.set_ylabel(label + (" (log scale)" if log else ""))
+    axis.set_xlabel("iteration")
+    axis.xaxis.set_major_locator(import_optional("matplotlib.ticker").MaxNLocator(integer=True))
+    ends = []
+    for color, (_, record) in zip(_SERIES, records.iterrows(), strict=False):
+        axis.plot(record["iterations"], record[field], color=color)
+        mark(axis, record, color)
+        end = record["iterations"][-1], record[field][-1]
+        ends.append((*end, f"n = {record['n']}", color))
+    label_ends(axis, ends)
+    return figure
+
+
+def states_axis(axis: Axes, sizes: Sequence[int], label: str) -> None:
+    """A logarithmic axis with a tick at each number of states."""
+    axis.set(xscale="log", xlabel=f"{label} (log scale)")
+    axis.set_xticks(sizes, map(str, sizes))
+    axis.minorticks_off()
+
+
+def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 10) -> None:
+    """Write a label at the end of each line, shifted vertically where labels would overlap."""
+    axis.margins(x=0.12)
+    axis.get_xlim(), axis.get_ylim()  # updates the limits
+    inside, height = axis.transAxes.inverted(), size_in_points(axis)[1]
+    for x in dict.fromkeys(end[0] for end in ends):
+        here = [end for end in ends if end[0] == x]
+        places = [inside.transform(axis.transData.transform(end[:2]))[1] * height for end in here]
+        for end, old, new in zip(here, places, apart(places, gap, 0.0, height), strict=True):
+            axis.annotate(
+                end[2],
+                end[:2],
+                xytext=(7, new - old),
+                textcoords="offset points",
+                va="center",
+                color=end[3],
+                fontsize=8,
+                annotation_clip=False,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+            )
+
+
+def store(figure: Figure, folder: Path, name: str) -> bytes:
+    """Write ``name.png`` and ``name.svg`` into the folder and return the SVG."""
+    drawing = as_svg(figure)
+    with atomic_file(folder / f"{name}.svg") as place:
+        place.write_bytes(drawing)
+    with atomic_file(folder / f"{name}.png") as place:
+        figure.savefig(place, format="png", dpi=160, metadata={"Software": None})
+    return drawing
