@@ -77,7 +77,7 @@ class HeldOut:
     def error(self, rank: int) -> float:
         """Mean squared error of the predictions of the leading components."""
         left = self.residuals - self.predictions(rank)
-        return float(self.weights @ left**2 / self.weights.sum())
+        return float(self.weights @ left**2 / max(self.weights.sum(), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def splits(pairs: Pairs, seed: int, folds: int = _FOLDS) -> Iterator[Split]:
         if not pairs.is_sparse:
             yield pairs.without(i[out], j[out]), i[out], j[out], values[out], np.ones(out.sum())
             continue
-        zeros = _zero_pairs(pairs, _ZEROS_PER_EDGE * int(out.sum()), rng)
+        zeros = _zero_pairs(pairs, _ZEROS_PER_EDGE * max(int(out.sum()), 1), rng)
         n_zeros = pairs.n_nodes * (pairs.n_nodes - 1) // 2 - len(i) - len(pairs.unknown[0])
         weight = n_zeros / folds / max(len(zeros[0]), 1)
         yield (

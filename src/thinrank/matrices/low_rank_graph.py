@@ -338,7 +338,7 @@ class SparseLowRankGraph(Decomposition):
         fit = fit_nodes(
             pairs, sizes.rank, sizes.nodes, center=self.center is True, rounds=self.max_iter
         )
-        return sizes.nodes, fit, np.ones(sizes.rank)
+        return sizes.nodes, fit, np.ones(fit.rank)
 
     def _given_nodes(self, n: int) -> int | None:
         if is_auto(self.row_sparsity):
@@ -346,10 +346,13 @@ class SparseLowRankGraph(Decomposition):
         return n if self.row_sparsity is None else int(self.row_sparsity)
 
     def _keep(self, pairs: Pairs, fit: LowRank, nodes: np.ndarray, factors: np.ndarray) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes; components of eigenvalue 0 are none."""
+        real = fit.values != 0
+        fit = LowRank(fit.mean, fit.values[real], fit.vectors[:, real])
+        factors = np.asarray(factors, dtype=float)[real]
         V, _ = positive_largest(fit.vectors, fit.vectors)
         self.mean_ = float(fit.mean)
-        self.shrinkage_ = np.asarray(factors, dtype=float)
+        self.shrinkage_ = factors
         self.eigenvalues_ = fit.values * self.shrinkage_
         self.eigenvectors_ = V
         self.components_ = V.T

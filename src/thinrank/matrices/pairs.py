@@ -122,7 +122,8 @@ class Pairs:
 
     def at(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Entries of S at some pairs, 0 where it is unknown."""
-        return np.asarray(self.known[i, j]).ravel()
+        found = self.known[i, j]
+        return np.asarray(found.toarray() if sp.issparse(found) else found).ravel()
 
     def is_unknown(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Which of some pairs are unknown."""
