@@ -16,13 +16,12 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
-from thinrank.designs import Deflated, Dense, Sparse
+from thinrank.designs import Dense, Sparse
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import Decomposition
-from thinrank.matrices.discovery import Discovery, discover, joint_supports, leading, refitted
-from thinrank.matrices.given_sizes import block_svd, nearest
-from thinrank.matrices.layer import Side
+from thinrank.matrices.given_sizes import nearest
+from thinrank.matrices.layers import Discovery, Side, discover, joined, leading, minus, refitted
 from thinrank.matrices.signs import positive_largest
 from thinrank.minimize import check_size, seed_from
 
@@ -79,8 +78,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         that they are there. It is 0 if no size is automatic, or if fewer than 10 % of the cells
         are not zero.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random block from which singular vectors are computed, and of the rows and
-        columns that are left out. None is 0, so that results are reproducible.
+        Seed of the random block from which the singular vectors of large matrices are computed if
+        all sizes are given; None is 0. Automatic sizes do not depend on it.
     verbose : int, default=0
         Whether to show the progress of the automatic search.
 
@@ -195,8 +194,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             self._check_sizes(A.shape)
             seed = seed_from(self.random_state)
             if self.layers:
-                found = self._discover(A, seed, given_sides=True)
-                self._keep_layers(_rest(A, found), found)
+                found = self._discover(A, given_sides=True)
+                self._keep_layers(minus(A, found.background), found)
             else:
                 self._keep_joint(A, seed)
         return self
@@ -218,7 +217,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     def _background(self) -> int | None:
         return None if is_auto(self.background) else int(self.background)
 
-    def _discover(self, A: Design, seed: int, *, given_sides: bool) -> Discovery:
+    def _discover(self, A: Design, *, given_sides: bool) -> Discovery:
         rows, columns = (
             Side(
                 size=size if given_sides and size is not None and not is_auto(size) else None,
@@ -229,7 +228,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         rank = None if is_auto(self.rank) else int(self.rank)
         with progress_bar("layers", rank, show=bool(self.verbose)) as update:
             found = discover(
-                A, rows, columns, rank=rank, background=self._background, seed=seed, progress=update
+                A, rows, columns, rank=rank, background=self._background, progress=update
             )
         if not found.layers:
             message = _NOTHING if rank is None or self.layers else _SIZES_UNKNOWN
@@ -269,33 +268,26 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
 
     def _joint(self, A: Design, seed: int) -> tuple[Factors, Discovery]:
         sizes = [self.row_sparsity, self.column_sparsity]
-        if not is_auto(self.rank) and not any(map(is_auto, sizes)):
-            rows, columns = (A.shape[i] if sizes[i] is None else sizes[i] for i in (0, 1))
-            found = Discovery([], leading(A, self._background or 0, seed), [])
-            return nearest(_rest(A, found), self.rank, rows, columns, seed=seed), found
-        found = self._discover(A, seed, given_sides=False)
-        A = _rest(A, found)
-        if not found.layers and is_auto(self.rank):
+        automatic = [is_auto(size) for size in sizes]
+        if is_auto(self.rank) or any(automatic):
+            found = self._discover(A, given_sides=False)
+        else:
+            found = Discovery([], leading(A, self._background or 0), [])
+        A = minus(A, found.background)
+        rank = len(found.layers) if is_auto(self.rank) else int(self.rank)
+        if not rank:
             return Factors.zero(A.shape, A.prototype), found
-        if not found.layers:
-            chosen = [
-                A.shape[i] if is_auto(sizes[i]) or sizes[i] is None else sizes[i] for i in (0, 1)
-            ]
-            return nearest(A, self.rank, *chosen, seed=seed), found
-        sides = [Side(everything=size is None) for size in sizes]
-        supports = joint_supports(A, found.layers, *sides)
-        rank = len(found.layers) if is_auto(self.rank) else self.rank
-        if all(is_auto(size) or size is None for size in sizes):
-            index = [
-                arrays.indices(np.flatnonzero(flags).tolist(), A.prototype) for flags in supports
-            ]
-            return block_svd(A, index[0], index[1], rank), found
-        chosen = [
-            max(int(np.count_nonzero(flags)), rank) if is_auto(size) or size is None else size
-            for flags, size in zip(supports, sizes, strict=True)
-        ]
-        rank = min(rank, *chosen)
-        return nearest(A, rank, *chosen, seed=seed), found
+        used = list(A.shape)
+        if found.layers:
+            factors = joined(A, found.layers, rank)
+            if all(flag or size is None for flag, size in zip(automatic, sizes, strict=True)):
+                return factors, found
+            supports = factors.row_support, factors.column_support
+            used = [max(support.shape[0], rank) for support in supports]
+        rows, columns = (
+            int(used[i] if sizes[i] is None or automatic[i] else sizes[i]) for i in (0, 1)
+        )
+        return nearest(A, min(rank, rows, columns), rows, columns, seed=seed), found
 
     def _keep(self, left: Array, values: np.ndarray, right: Array) -> None:
         """Store singular vectors in the order of their values, with signs by rule."""
@@ -374,11 +366,6 @@ def _dense_if_small(A: Design) -> Design:
     if isinstance(A, Sparse) and A.shape[0] * A.shape[1] <= _SMALL:
         return Dense(A.matrix.toarray())
     return A
-
-
-def _rest(A: Design, found: Discovery) -> Design:
-    """The matrix without its background."""
-    return Deflated(A, found.background) if found.background.rank else A
 
 
 def _table(found: Discovery) -> dict[str, np.ndarray]:

@@ -1,0 +1,601 @@
+"""Layers of a matrix: blocks of rows and columns with a common pattern, found one after the other.
+
+Nothing here is random: starting points are singular vectors, and the data are divided by norms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array, top_rows
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import Deflated, Dense, Sparse, take_rows
+from thinrank.designs.dense import ColumnSubset
+from thinrank.matrices.given_sizes import block_svd, few_columns, nearest, range_finder
+
+# Share of noise among the rows (columns) of a layer (Benjamini and Hochberg).
+_FALSE_SHARE = 0.001
+# In the first iterations scores above this number of standard deviations are kept instead: they are
+# still weak because the vector on the other side contains noise.
+_LENIENT = 2.0
+_LENIENT_ITERATIONS = 5
+_MAX_ITERATIONS = 30
+# Singular vectors of the whole matrix from which the search starts. Dense factors, which real
+# noise has, take the first ones.
+_STARTS = 10
+# Single columns of a layer from which a smaller layer inside it is looked for, and the part of
+# their entries that is left out at the start.
+_PARTS = 3
+_LEFT_OUT = 0.6
+# Products use only the rows or columns that are not zero if they are at most this part of all.
+_FEW = 0.3
+# What a row or column of a layer must add to d² to be worth it, in squares of the noise.
+_PRICE = 4.0
+# Median absolute value of a standard normal variable; scores beyond _TRIM do not enter scales.
+_NORMAL_MEDIAN = 0.6744897501960817
+_TRIM = 3.0
+# Matrices with a smaller share of non-zero cells are compared with the squares of their cells.
+_FEW_CELLS = 0.1
+
+_FOLDS = 5
+# Scores left out stand out beyond the limit that one of all exceeds with the first probability
+# under noise; a layer needs a number of them that has at most the second one.
+_RATE, _LEVEL = 0.05, 0.005
+# Standard errors by which the cells left out must agree with the fit.
+_AGREEMENT = 3.0
+# Scores left out that enter the prediction of the cells, in units of their scale.
+_PREDICTED = 2.0
+# Most components to which most rows and columns contribute that are removed: means, and a few
+# factors of the noise. Their typical scores exceed the noise of cells by this factor.
+_MOST_DENSE = 5
+_DENSE = 1.5
+# Rounds in which each layer is fitted to what the others leave.
+_REFITS = 10
+
+
+class Side(NamedTuple):
+    """Which rows (or columns) belong to a layer."""
+
+    # number of scores of largest absolute value to keep; None for those that stand out
+    size: int | None = None
+    everything: bool = False  # whether to keep all
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the number is chosen by what stands out."""
+        return self.size is None and not self.everything
+
+    def chosen(self, scores: np.ndarray, scale: float, lenient: bool) -> np.ndarray:
+        """Flags of the scores to keep."""
+        if self.everything:
+            return np.ones(len(scores), dtype=bool)
+        if self.size is not None:
+            flags = np.zeros(len(scores), dtype=bool)
+            flags[np.argsort(-np.abs(scores), kind="stable")[: self.size]] = True
+            return flags & (scores != 0)
+        size = np.abs(scores)
+        if lenient or not scale:
+            return size > _LENIENT * scale
+        p_values = 2 * ndtr(-size / scale)
+        order = np.sort(p_values)
+        below = np.flatnonzero(order <= _FALSE_SHARE * np.arange(1, len(order) + 1) / len(order))
+        return p_values <= order[below[-1]] if len(below) else np.zeros(len(scores), dtype=bool)
+
+
+class Layer(NamedTuple):
+    """A matrix d·uvᵀ of rank one with few non-zero rows and columns."""
+
+    left: np.ndarray  # (n_rows,) u, of length 1
+    value: float  # d
+    right: np.ndarray  # (n_columns,) v, of length 1
+
+    def factors(self, like: Array) -> Factors:
+        """The layer as balanced factors."""
+        root = self.value**0.5
+        U, V = root * self.left[:, None], root * self.right[:, None]
+        return Factors(arrays.from_numpy(U, like), arrays.from_numpy(V, like))
+
+
+class Evidence(NamedTuple):
+    """What data that were left out say about a layer."""
+
+    # probability that noise has as many outlying rows (columns) among those left out. NaN if the
+    # side is not tested, because its number of rows (columns) is not automatic
+    rows: float
+    columns: float
+    # how well the layer predicts cells whose row and column were left out, in standard errors
+    agreement: float
+    dense: bool  # whether most rows and columns contribute to it
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the layer is in the data left out on every side that is tested."""
+        sides = [p for p in (self.rows, self.columns) if not np.isnan(p)]
+        return all(p < _LEVEL for p in sides) and self.agreement > _AGREEMENT
+
+
+@dataclass
+class Discovery:
+    """Layers that were found, and what was removed to find them."""
+
+    layers: list[Layer]  # in the order in which they were found
+    background: Factors  # the sum of components to which most rows and columns contribute
+    # singular value of every layer that was looked at, the rejected ones included, with the
+    # evidence for it. None if it was not tested
+    tried: list[tuple[float, Evidence | None]]
+
+
+# --------------------------------------------------------------------------- noise
+
+
+class CellSquares(NamedTuple):
+    """Mean squares of the cells of rows and columns; zeros unless most cells are zero.
+
+    The scores A·v of a matrix with few non-zero cells are no normal numbers: most are tiny, and
+    some are large because of a single cell. If the cells of each column are in random order, the
+    mean square of the scores is Σ_j v_j² m_j, where m_j is the mean square of column j.
+    """
+
+    rows: np.ndarray  # (n_rows,)
+    columns: np.ndarray  # (n_columns,)
+
+    @classmethod
+    def of(cls, A: Design) -> CellSquares:
+        """Those of a dense or sparse matrix, also if a matrix of low rank was subtracted."""
+        while isinstance(A, Deflated):
+            A = A.base
+        nothing = cls(np.zeros(A.shape[0]), np.zeros(A.shape[1]))
+        if isinstance(A, Sparse):
+            squares = A.matrix.multiply(A.matrix)
+            filled = A.matrix.nnz
+        elif isinstance(A, Dense) and min(A.shape):
+            squares = arrays.to_numpy(A.array).astype(float) ** 2
+            filled = np.count_nonzero(squares)
+        else:
+            return nothing
+        if filled >= _FEW_CELLS * A.shape[0] * A.shape[1]:
+            return nothing
+        return cls(*(np.asarray(squares.mean(axis=axis)).ravel() for axis in (1, 0)))
+
+    @property
+    def known(self) -> bool:
+        """Whether most cells are zero."""
+        return bool(self.columns.any())
+
+    def on(self, rows: np.ndarray, columns: np.ndarray) -> CellSquares:
+        """Those of flagged rows and columns."""
+        return CellSquares(self.rows[rows], self.columns[columns])
+
+
+def null_scale(scores: np.ndarray) -> float:
+    """Standard deviation of the scores that do not stand out, from their median.
+
+    Up to half of the scores may be outliers. If most scores are exactly zero, as in counts, the
+    scale is that of the others.
+    """
+    size = np.sort(np.abs(scores))
+    zeros = int(np.searchsorted(size, 0.0, side="right"))
+    if len(size) - zeros < 0.5 * len(size):
+        size = size[zeros:]
+    if len(size) == 0:
+        return 0.0
+    scale = np.inf
+    while True:
+        inner = size[: np.searchsorted(size, _TRIM * scale, side="right")]
+        smaller = float(np.median(inner)) / _NORMAL_MEDIAN
+        if len(inner) < 0.5 * len(size) or smaller >= scale:
+            return scale
+        scale = smaller
+
+
+# --------------------------------------------------------------------------- one layer
+
+
+def find_layer(
+    A: Design, rows: Side, columns: Side, squares: CellSquares, *, parts: bool = True
+) -> Layer | None:
+    """The layer of largest gain that alternating thresholding reaches from several starting points.
+
+    Shapes: ``A`` (n_rows, n_columns). None if nothing stands out.
+    """
+    noise = arrays.norm(A.column_norms()) ** 2 / (A.shape[0] * A.shape[1])
+    search = _Search(A, rows, columns, squares, noise)
+    best = search.best_from(_starts(A))
+    if best is not None and parts:
+        inside = search.best_from(_inside(A, best))
+        if inside is not None and search.gain(inside) > search.gain(best):
+            return inside
+    return best
+
+
+class _Search(NamedTuple):
+    A: Design
+    rows: Side
+    columns: Side
+    squares: CellSquares
+    noise: float  # mean square of the cells
+
+    def gain(self, layer: Layer) -> float:
+        """d² less what the rows and columns would contribute to it if they were noise."""
+        sides = (self.rows, layer.left), (self.columns, layer.right)
+        used = sum(np.count_nonzero(vector) for side, vector in sides if side.automatic)
+        return layer.value**2 - _PRICE * self.noise * used
+
+    def best_from(self, right: np.ndarray) -> Layer | None:
+        """The layer of largest gain that is reached from one of several right vectors.
+
+        All are improved at the same time, because a product with many vectors takes little longer
+        than one with a single vector. Those that meet on the way continue as one.
+        """
+        found: list[Layer] = []
+        seen: set[tuple[bytes, bytes]] = set()
+        for iteration in range(_MAX_ITERATIONS):
+            lenient = iteration < _LENIENT_ITERATIONS
+            scales = np.sqrt(self.squares.columns @ right**2)
+            left = _chosen(_times(self.A, right), self.rows, scales, lenient)
+            scales = np.sqrt(self.squares.rows @ left**2)
+            scores = _transposed_times(self.A, left)
+            new = _chosen(scores, self.columns, scales, lenient)
+            going, supports = [], set()
+            for j in range(new.shape[1]):
+                if not (_enough(left[:, j], self.rows) and _enough(new[:, j], self.columns)):
+                    continue
+                support = ((left[:, j] != 0).tobytes(), (new[:, j] != 0).tobytes())
+                if support in supports:
+                    continue
+                supports.add(support)
+                if (support in seen and not lenient) or iteration == _MAX_ITERATIONS - 1:
+                    # several starting points lead to a layer, with either sign
+                    sign = 1.0 if new[np.argmax(np.abs(new[:, j])), j] > 0 else -1.0
+                    value = float(scores[:, j] @ new[:, j])
+                    found.append(Layer(sign * left[:, j], value, sign * new[:, j]))
+                else:
+                    going.append(j)
+            # a support that comes back, at once or in a cycle, is where the search ends
+            seen = supports if lenient else seen | supports
+            right = new[:, going]
+            if not going:
+                break
+        return max(found, key=self.gain, default=None)
+
+
+def _limit(count: int, rate: float) -> float:
+    """The largest of ``count`` independent normal scores exceeds this with probability ``rate``."""
+    return float(-ndtri(rate / (2 * max(count, 1))))
+
+
+def _enough(vector: np.ndarray, side: Side) -> bool:
+    """Whether a vector has enough entries: a single row cannot be confirmed by others."""
+    return bool(np.count_nonzero(vector) >= (2 if side.automatic else 1))
+
+
+def _chosen(scores: np.ndarray, side: Side, scales: np.ndarray, lenient: bool) -> np.ndarray:
+    """Scores that a side keeps, of length 1 in each column."""
+    kept = np.zeros_like(scores)
+    for j, vector in enumerate(np.ascontiguousarray(scores.T)):
+        flags = side.chosen(vector, float(scales[j]) or null_scale(vector), lenient)
+        length = np.linalg.norm(vector[flags])
+        if length > 0:
+            kept[flags, j] = vector[flags] / length
+    return kept
+
+
+def _starts(A: Design) -> np.ndarray:
+    """Leading right singular vectors of the matrix, and of its rows and columns of large norm."""
+    V = range_finder(A, _STARTS)
+    _, _, right = np.linalg.svd(arrays.to_numpy(A @ V), full_matrices=False)
+    leading_vectors = arrays.to_numpy(V) @ right[:_STARTS].T
+    # a small block that hides in the noise of the whole matrix shows in the norms
+    few = min(max(A.shape[1] // 10, 1), few_columns(A))
+    largest = top_rows(A.column_norms()[:, None], few)
+    block = A.columns(largest)
+    chosen = top_rows(block, max(A.shape[0] // 10, 1))
+    vectors = linalg.truncated_svd(arrays.take_rows(block, chosen), 1)[2]
+    hidden = arrays.to_numpy(arrays.scatter_rows(vectors, largest, A.shape[1]))
+    return np.hstack([leading_vectors, hidden]).astype(float)
+
+
+def _inside(A: Design, layer: Layer) -> np.ndarray:
+    """Right vectors supported on part of a layer: what its largest columns have in common."""
+    rows, columns = np.flatnonzero(layer.left), np.flatnonzero(layer.right)
+    some = take_rows(A, arrays.indices(rows.tolist(), A.prototype))
+    largest = columns[np.argsort(-np.abs(layer.right[columns]), kind="stable")[:_PARTS]]
+    single = arrays.to_numpy(some.columns(arrays.indices(largest.tolist(), A.prototype)))
+    left = np.apply_along_axis(_largest_part, 0, single)
+    similar = arrays.to_numpy(some.transposed_product(arrays.from_numpy(left, A.prototype)))
+    right = np.zeros((A.shape[1], len(largest)))
+    right[columns] = np.apply_along_axis(_largest_part, 0, similar[columns])
+    return right
+
+
+def _largest_part(x: np.ndarray) -> np.ndarray:
+    size = np.abs(x)
+    return np.where(size >= np.quantile(size, _LEFT_OUT), x, 0.0)
+
+
+def _times(A: Design, right: np.ndarray) -> np.ndarray:
+    """A @ right, from the columns that are in use if they are few."""
+    used = np.flatnonzero(right.any(axis=1))
+    if _sparse(A) or len(used) > min(_FEW * A.shape[1], few_columns(A)):
+        return arrays.to_numpy(A @ arrays.from_numpy(right, A.prototype)).astype(float)
+    block = A.columns(arrays.indices(used.tolist(), A.prototype))
+    return arrays.to_numpy(block @ arrays.from_numpy(right[used], A.prototype)).astype(float)
+
+
+def _transposed_times(A: Design, left: np.ndarray) -> np.ndarray:
+    """A.T @ left, from the rows that are in use if they are few."""
+    used = np.flatnonzero(left.any(axis=1))
+    if not _sparse(A) and len(used) <= _FEW * A.shape[0]:
+        A = take_rows(A, arrays.indices(used.tolist(), A.prototype))
+        left = left[used]
+    product = A.transposed_product(arrays.from_numpy(left, A.prototype))
+    return arrays.to_numpy(product).astype(float)
+
+
+def _sparse(A: Design) -> bool:
+    """Whether products take no longer with all rows and columns: only non-zero cells count."""
+    while isinstance(A, Deflated):
+        A = A.base
+    return isinstance(A, Sparse)
+
+
+# --------------------------------------------------------------------------- evidence
+
+
+def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evidence:
+    """Fit the first layer without some rows and columns, and look for it there.
+
+    Rows that were left out are compared with each other by their scores on the columns of the fit.
+    If rows are independent draws, no row of noise stands out, whatever the correlations of the
+    columns are; the same holds for columns. Cells of the block left out on both sides are
+    independent of the fit if cells are independent, whatever their distribution is. A layer must
+    pass all three tests, so that each kind of noise is recognized by one of them.
+
+    Shapes: ``A`` (n_rows, n_columns).
+    """
+    folds = min(_FOLDS, *A.shape)
+    if folds < 2:
+        return Evidence(1.0, 1.0, 0.0, False)
+    row_fold, column_fold = _folds(A, folds)
+    row_scores, column_scores = (np.zeros(size) for size in A.shape)
+    for fold in range(folds):
+        out_rows, out_columns = row_fold == fold, column_fold == fold
+        kept = submatrix(A, ~out_rows, ~out_columns)
+        near = squares.on(~out_rows, ~out_columns)
+        found = find_layer(kept, rows, columns, near, parts=False)
+        if found is None:
+            continue
+        right, left = (
+            arrays.from_numpy(v[:, None], A.prototype) for v in (found.right, found.left)
+        )
+        scores = submatrix(A, out_rows, ~out_columns) @ right
+        row_scores[out_rows] = _standardized(scores, near.columns @ found.right**2)
+        scores = submatrix(A, ~out_rows, out_columns).transposed_product(left)
+        column_scores[out_columns] = _standardized(scores, near.rows @ found.left**2)
+    # the folds have one scale: a few rows of one fold do not tell theirs
+    scales = [1.0 if squares.known else null_scale(x) for x in (row_scores, column_scores)]
+    row_scores, column_scores = row_scores / (scales[0] or 1), column_scores / (scales[1] or 1)
+    agreement = sum(
+        _agreement(
+            submatrix(A, row_fold == fold, column_fold == fold),
+            _predictive(row_scores[row_fold == fold], rows),
+            _predictive(column_scores[column_fold == fold], columns),
+            squares.on(row_fold == fold, column_fold == fold),
+        )
+        for fold in range(folds)
+    )
+    noise = arrays.norm(A.column_norms()) / (A.shape[0] * A.shape[1]) ** 0.5
+    return Evidence(
+        _probability(row_scores) if rows.automatic else float("nan"),
+        _probability(column_scores) if columns.automatic else float("nan"),
+        agreement / folds**0.5,
+        not squares.known and agreement > _AGREEMENT * folds**0.5 and min(scales) > _DENSE * noise,
+    )
+
+
+def _folds(A: Design, folds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Folds of rows and columns, each with as many large ones: in turn by their leading scores."""
+    V = range_finder(A, _STARTS)
+    left = A @ V
+    Q, _ = arrays.namespace(left).linalg.qr(left)
+    result = []
+    for scores in (left, A.transposed_product(Q)):
+        order = np.argsort(-arrays.to_numpy(arrays.row_norms_squared(scores)), kind="stable")
+        fold = np.empty(len(order), dtype=np.intp)
+        turn = np.arange(len(order))
+        fold[order] = np.where(turn // folds % 2, folds - 1 - turn % folds, turn % folds)
+        result.append(fold)
+    return result[0], result[1]
+
+
+def submatrix(A: Design, rows: np.ndarray, columns: np.ndarray) -> Design:
+    """The block of flagged rows and columns as a Design, a copy for dense and sparse matrices."""
+    in_rows = arrays.indices(np.flatnonzero(rows).tolist(), A.prototype)
+    in_columns = arrays.indices(np.flatnonzero(columns).tolist(), A.prototype)
+    if isinstance(A, Deflated):
+        removed = type(A.removed)(
+            arrays.take_rows(A.removed.U, in_rows), arrays.take_rows(A.removed.V, in_columns)
+        )
+        return Deflated(submatrix(A.base, rows, columns), removed)
+    if isinstance(A, Dense):
+        return Dense(arrays.submatrix(A.array, in_rows, in_columns))
+    if isinstance(A, Sparse):
+        return Sparse(A.matrix[in_rows][:, in_columns])
+    return ColumnSubset(take_rows(A, in_rows), in_columns)
+
+
+def _standardized(scores: Array, variance: float) -> np.ndarray:
+    values = arrays.to_numpy(scores)[:, 0].astype(float)
+    return values / variance**0.5 if variance else values
+
+
+def _predictive(scores: np.ndarray, side: Side) -> np.ndarray:
+    """The scores that predict the block: without those that are most likely noise."""
+    if side.everything:
+        return scores
+    return np.where(np.abs(scores) > _PREDICTED, scores, 0.0)
+
+
+def _agreement(block: Design, left: np.ndarray, right: np.ndarray, squares: CellSquares) -> float:
+    """Inner product of a block with what is predicted for it, in standard deviations of noise."""
+    product = block @ arrays.from_numpy(right[:, None], block.prototype)
+    total = float(left @ arrays.to_numpy(product)[:, 0])
+    if squares.known:
+        mean = float(np.mean(squares.columns))
+        variance = float(left**2 @ squares.rows) * float(right**2 @ squares.columns) / mean
+    else:
+        cells = block.shape[0] * block.shape[1]
+        variance = arrays.norm(block.column_norms()) ** 2 / cells * float(left @ left)
+        variance *= float(right @ right)
+    return total / variance**0.5 if variance else 0.0
+
+
+def _probability(scores: np.ndarray) -> float:
+    """Probability that as many of the scores stand out if all are noise."""
+    count = len(scores)
+    found = np.count_nonzero(np.abs(scores) > _limit(count, _RATE))
+    return float(binom.sf(found - 1, count, _RATE / count))
+
+
+# --------------------------------------------------------------------------- all layers
+
+
+def discover(
+    A: Design,
+    rows: Side,
+    columns: Side,
+    *,
+    rank: int | None = None,
+    most: int = 50,
+    background: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Discovery:
+    """Find layers, each in what the earlier ones leave of the matrix.
+
+    If no further layer is found, a component to which most rows and columns contribute may hide
+    it, such as the means of the columns or a common factor of the noise. Such components are
+    removed, as long as data that were left out show that they are there. Matrices in which most
+    cells are zero have no such components.
+
+    Shapes: ``A`` (n_rows, n_columns). ``rank``: None if data that were left out decide.
+    ``background``: None if data that were left out decide.
+    """
+    layers: list[Layer] = []
+    tried: list[tuple[float, Evidence | None]] = []
+    removed = leading(A, background or 0)
+    automatic = background is None and (rows.automatic or columns.automatic)
+    squares = CellSquares.of(A)
+    limit = min(*A.shape, most if rank is None else rank)
+    # what remains of an exact sum of layers is rounding error
+    floor = 10 * arrays.eps(A.prototype) ** 0.5 * arrays.norm(A.column_norms())
+    while len(layers) < limit:
+        rest = without(minus(A, removed), layers)
+        if arrays.norm(rest.column_norms()) <= floor:
+            break
+        found = find_layer(rest, rows, columns, squares)
+        if found is not None:
+            tested = evidence(rest, rows, columns, squares) if rank is None else None
+            tried.append((found.value, tested))
+            if tested is None or tested.accepted:
+                layers.append(found)
+                if progress is not None:
+                    progress(len(layers))
+                continue
+        if not automatic or removed.rank >= _MOST_DENSE or not _is_dense(rest, squares):
+            break
+        # with the component gone, more rows and columns of the same layers may stand out
+        removed = leading(without(A, layers), removed.rank + 1)
+        layers, tried = [], []
+    if automatic and layers:
+        removed = _background(A, layers, removed.rank, squares)
+    return Discovery(layers, removed, tried)
+
+
+def _is_dense(A: Design, squares: CellSquares) -> bool:
+    """Whether most rows and columns contribute to the leading component."""
+    everything = Side(everything=True)
+    return evidence(A, everything, everything, squares).dense
+
+
+def _background(A: Design, layers: Sequence[Layer], most: int, squares: CellSquares) -> Factors:
+    """The dense components that are there beside the layers.
+
+    Those removed to find the layers may have contained a part of them.
+    """
+    rest = without(A, layers)
+    for rank in range(most):
+        removed = leading(rest, rank)
+        if not _is_dense(minus(rest, removed), squares):
+            return removed
+    return leading(rest, most)
+
+
+def minus(A: Design, removed: Factors) -> Design:
+    """A without a matrix of low rank."""
+    return Deflated(A, removed) if removed.rank else A
+
+
+def leading(A: Design, rank: int) -> Factors:
+    """The best approximation of A of a rank, without limits on its rows and columns."""
+    return nearest(A, rank, *A.shape) if rank else Factors.zero(A.shape, A.prototype)
+
+
+def total(A: Design, layers: Sequence[Layer]) -> Factors:
+    """The sum of the layers."""
+    if not layers:
+        return Factors.zero(A.shape, A.prototype)
+    parts = [layer.factors(A.prototype) for layer in layers]
+    xp = arrays.namespace(A.prototype)
+    return Factors(xp.concat([p.U for p in parts], axis=1), xp.concat([p.V for p in parts], axis=1))
+
+
+def without(A: Design, layers: Sequence[Layer]) -> Design:
+    """The matrix minus the layers."""
+    return minus(A, total(A, layers))
+
+
+def refitted(A: Design, layers: Sequence[Layer]) -> list[Layer]:
+    """Layers with the same rows and columns, fitted by least squares all together."""
+    fitted = list(layers)
+    for _ in range(_REFITS if len(fitted) > 1 else 1):
+        for position, layer in enumerate(fitted):
+            others = fitted[:position] + fitted[position + 1 :]
+            fitted[position] = _fit_on_support(without(A, others), layer)
+    return sorted(fitted, key=lambda layer: -layer.value)
+
+
+def _fit_on_support(A: Design, layer: Layer) -> Layer:
+    rows, columns = (
+        arrays.indices(np.flatnonzero(x).tolist(), A.prototype) for x in (layer.left, layer.right)
+    )
+    factors = block_svd(A, rows, columns, 1)
+    left, right = (arrays.to_numpy(x)[:, 0].astype(float) for x in (factors.U, factors.V))
+    lengths = float(np.linalg.norm(left)), float(np.linalg.norm(right))
+    return Layer(left / lengths[0], lengths[0] * lengths[1], right / lengths[1])
+
+
+def joined(A: Design, layers: Sequence[Layer], rank: int) -> Factors:
+    """The matrix with the rows and columns of all layers: their sum, or a whole block.
+
+    The sum is zero where no layer is, and has fewer parameters. The block is taken where it
+    predicts better (Mallows' C_p), or if a larger rank is asked for.
+    """
+    fitted = refitted(A, layers)
+    together = total(A, fitted)
+    in_rows, in_columns = together.row_support, together.column_support
+    block = block_svd(A, in_rows, in_columns, rank)
+    used = sum(np.count_nonzero(layer.left) + np.count_nonzero(layer.right) for layer in fitted)
+    sizes = used - rank, rank * (in_rows.shape[0] + in_columns.shape[0] - rank)
+    errors = [arrays.norm(minus(A, each).column_norms()) ** 2 for each in (together, block)]
+    variance = errors[0] / (A.shape[0] * A.shape[1])
+    if rank > len(fitted) or errors[1] + 2 * variance * (sizes[1] - sizes[0]) < errors[0]:
+        return block
+    return together.balanced()
