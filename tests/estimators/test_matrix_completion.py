@@ -35,15 +35,6 @@ def test_nothing_missing_is_the_sparse_svd():
     np.testing.assert_allclose(est.factors_.theta, expected.factors_.theta, atol=1e-6)
 
 
-def test_nothing_missing_and_no_limits_is_the_truncated_svd():
-    X, _ = block(missing=0.0, noise=0.5)
-    est = tr.SparseMatrixCompletion(3, None, None).fit(X)
-    left, values, right = np.linalg.svd(X)
-    np.testing.assert_allclose(est.factors_.theta, left[:, :3] * values[:3] @ right[:3], atol=1e-8)
-    np.testing.assert_allclose(est.singular_values_, values[:3], atol=1e-8)
-    np.testing.assert_allclose(est.components_ @ est.components_.T, np.eye(3), atol=1e-8)
-
-
 def test_automatic_sizes():
     X, theta = block()
     est = tr.SparseMatrixCompletion()
@@ -137,16 +128,6 @@ def test_tensors(torch):
     filled = est.fit_transform(torch.asarray(X))
     assert isinstance(filled, torch.Tensor)
     np.testing.assert_allclose(filled.numpy(), est.fit_transform(X))
-
-
-def test_data_frames_keep_their_names():
-    pd = pytest.importorskip("pandas")
-    X, _ = block()
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(20)])
-    est = tr.SparseMatrixCompletion(**GIVEN).set_output(transform="pandas")
-    filled = est.fit_transform(frame)
-    assert list(filled.columns) == list(frame.columns) == list(est.get_feature_names_out())
-    assert not filled.isna().to_numpy().any()
 
 
 def test_empty_rows_and_columns_are_named():

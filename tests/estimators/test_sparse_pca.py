@@ -174,11 +174,3 @@ def test_scores_of_another_width(rng):
     pca = tr.SparsePCA(2, 4).fit(rng.standard_normal((20, 6)))
     with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 2\), got \(3, 1\)"):
         pca.inverse_transform(np.ones((3, 1)))
-
-
-def test_names(rng):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(two_blocks(rng), columns=[f"x{j}" for j in range(30)])
-    pca = tr.SparsePCA(2, 11).set_output(transform="pandas").fit(frame)
-    assert list(pca.transform(frame).columns) == ["sparsepca0", "sparsepca1"]
-    assert list(pca.feature_names_in_[pca.column_support_])[:2] == ["x0", "x1"]
