@@ -35,10 +35,10 @@ _BETAS = (1e-2, 1e-1, 1.0, 10.0)
 # Ranks of the deviations that compete with the pooled model; None is any rank.
 RANKS = (1, 2, 4, None)
 # The smallest α with an error within the first factor of the least is the base. The largest α is
-# taken with an error within the second one and values that vary as much as with the base, up to the
+# taken with an error within the second one and values that vary as much as with the base, within the
 # third. With the base alone CartPole (500 steps, 50 episodes) returned 93 to 228 in three families,
 # with α = 1 it was 381 to 500.
-_EQUAL, _NEAR, _UNSHRUNK = 1.05, 1.25, 0.9
+_EQUAL, _NEAR, _ALIKE = 1.05, 1.25, 0.9
 # Deviations from the common part, and features that the tests left out, are used if they lower the
 # error by this number of standard errors of the difference between episodes.
 _EVIDENCE = 2.0
@@ -178,12 +178,12 @@ class Trials:
         return min(self.errors, key=lambda setting: self.errors[setting].sum())
 
     def _harmless_penalty(self, best: Setting) -> Setting:
-        """The largest α that neither shrinks the values nor has a much larger error.
+        """The largest α that does not change the variation of the values or have a large error.
 
         A large α makes values smooth where the log has few transitions, and policies then see
         further than the log. But where it biases the common part, the biases of all iterations add
         up, while the held-out error contains that of one iteration only: then the values vary less
-        than with the smallest α of nearly the least error.
+        or more than with the smallest α of nearly the least error.
         """
         least = self.errors[best].sum()
         same = {
@@ -197,7 +197,7 @@ class Trials:
         harmless = [
             alpha
             for alpha, (error, size) in same.items()
-            if error <= _NEAR * least and size >= _UNSHRUNK * same[base][1]
+            if error <= _NEAR * least and _ALIKE < size / same[base][1] < 1 / _ALIKE
         ]
         return replace(best, alpha=max(base, *harmless))
 
@@ -214,11 +214,10 @@ class Trials:
                 return np.full(self._rows.n_groups, inf)
             self._own[setting] = y
         y = self._own[setting]
-        variation = max(_variation(self._rows.rows, y), 1e-300)
+        variation = _variation(self._rows.rows, y)
         if self.reference is None:
             return self._held_out(setting, y) / variation
         target, scale = self.reference
-        scale = max(scale, 1e-300)
         own = self._held_out(setting, y) / min(variation, scale)
         return 0.5 * (own + self._held_out(setting, target) / scale)
 
@@ -251,7 +250,6 @@ class Trials:
 def _variation(rows: Rows, y: np.ndarray) -> float:
     """Sum of squares of targets within the tasks."""
     if rows.owner is None:
-        return float(np.sum((y - y.mean(axis=0)) ** 2))
-    counts = np.maximum(np.bincount(rows.owner), 1)
-    means = np.bincount(rows.owner, y) / counts
-    return float(np.sum((y - means[rows.owner]) ** 2))
+        return max(float(np.sum((y - y.mean(axis=0)) ** 2)), 1e-300)
+    means = np.bincount(rows.owner, y) / np.maximum(np.bincount(rows.owner), 1)
+    return max(float(np.sum((y - means[rows.owner]) ** 2)), 1e-300)
