@@ -115,7 +115,8 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int
 
     Rank 0, which predicts the means, is allowed 3 standard errors of the difference (more if they
     come from few splits), but only one if the error of the best model is lower than that of the
-    means by more than 15 %.
+    means by more than 15 %. It is not chosen if this is exceeded by any other model, such as a
+    dense ridge model, whose errors vary less.
     """
     error = _standard_error(best, other)
     if other.sizes.rank == 0:
@@ -155,10 +156,16 @@ def chosen_model(rule: RefitRule, evaluations: Iterable[Evaluation], samples: in
         evaluations = _admissible(evaluations)
         best = _most_accurate(evaluations)
     within = [e for e in evaluations if e.score <= best.score + allowance(rule, best, e, samples)]
+    within = [e for e in within if e.sizes.rank or not _is_beaten(e, evaluations, rule)]
     fewest = min(e.sizes.rows for e in within)
     alike = [e for e in within if e.sizes.rows == fewest]
     second = _degrees if rule == "one_se" else lambda e: e.sizes.columns
     return min(alike, key=lambda e: (second(e), e.score))
+
+
+def _is_beaten(null: Evaluation, evaluations: Sequence[Evaluation], rule: RefitRule) -> bool:
+    """Whether any model is clearly better than the means."""
+    return any(e.score + allowance(rule, e, null, 0) < null.score for e in evaluations)
 
 
 def _most_accurate(evaluations: Iterable[Evaluation]) -> Evaluation:

@@ -158,6 +158,8 @@ class Search:
                 points = self._proposed(fine)
                 if last is not None:
                     self.evaluate([last])
+                if self.holds_out and self._splits[0].around is not None:
+                    self._dense()
                 if False in space.exchanges:
                     self.evaluate(point._replace(exchange=False) for point in points)
                 if True in space.exchanges:
@@ -303,18 +305,24 @@ class Search:
 
     # ------------------------------------------------------------------ models
 
-    def evaluate(self, points: Iterable[Sizes]) -> list[Evaluation]:
-        """Fit the models that are not yet known, in parallel over splits."""
-        points = list(points)
+    def evaluate(
+        self, points: Iterable[Sizes], near: Evaluation | None = None
+    ) -> list[Evaluation]:
+        """Fit the models that are not yet known, in parallel over splits.
 
-        def scored(sizes: Sizes, split: Split) -> tuple[Any, ...]:
-            return split.scored(sizes, self._solver)
+        Exchanges of a loss that is not quadratic begin with the fits of the model ``near``.
+        """
+        points = list(points)
+        starts = [None] * len(self._splits) if near is None else near.fits
+
+        def scored(sizes: Sizes, split: Split, near: Any) -> tuple[Any, ...]:
+            return split.scored(sizes, self._solver, near)
 
         for sizes in dict.fromkeys(points):
             if sizes in self._known:
                 continue
             began = time.perf_counter()
-            jobs = [(sizes, split) for split in self._splits]
+            jobs = [(sizes, *each) for each in zip(self._splits, starts, strict=True)]
             work = functools.partial(self._in_parallel, scored, jobs)
             results = recalled(f"model {tuple(sizes)}", work)
             fits, scores, errors = zip(*results, strict=True)
@@ -392,7 +400,7 @@ class Search:
             point = self._space.with_rows(best.sizes, self._space.more_rows(best.sizes.rows))
             if point in self._known:
                 return
-            found = self._descend(self.evaluate([point])[0])
+            found = self._descend(self.evaluate([point], best)[0])
             if not found.score < best.score:
                 return
             best = found
@@ -403,7 +411,7 @@ class Search:
             score, point = min(self._predictions(best), key=lambda found: found[0])
             if point in self._known or not score < best.score - _WORTH * abs(best.score):
                 break
-            if not (found := self.evaluate([point])[0]).score < best.score:
+            if not (found := self.evaluate([point], best)[0]).score < best.score:
                 break
             best = found
         return best
@@ -426,6 +434,21 @@ class Search:
             place = int(np.argmin(scores))
             found.append((float(scores[place]), space.with_rows(sizes, fewer[place])))
         return found
+
+    def _dense(self) -> None:
+        """Ridge fits without limits; tables that are approximations may say too little of them."""
+        space = self._space
+        place = len(space.ridges) // 2
+        rank = min(self.shape) if space.null else int(space.ranks[-1])
+        full = Sizes(rank, int(space.rows[-1]), int(space.columns[-1]), 0.0, False)
+        best = self.evaluate([full._replace(ridge=space.ridges[place])])[0]
+        for step in (2, -2):
+            while 0 <= place + step < len(space.ridges):
+                ridge = space.ridges[place + step]
+                found = self.evaluate([full._replace(ridge=ridge)])[0]
+                if not found.score < best.score:
+                    break
+                best, place = found, place + step
 
     def _by_moves(self) -> None:
         """Fit some numbers of rows, then larger and smaller values of all sizes, in finer steps."""

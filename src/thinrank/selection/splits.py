@@ -98,9 +98,11 @@ class Split:
     @cached_property
     def around(self) -> Fit | None:
         """The ridge fit that an approximation of the loss is around; None for least squares."""
-        if self._exact:
-            return None
-        factors = penalized_fit(self.training)
+        return None if self._exact else self._dense(None)
+
+    def _dense(self, ridge: float | None) -> Fit:
+        """A ridge fit without limits; None for the ridge of elimination."""
+        factors = penalized_fit(self.training, ridge)
         form = self.training.majorizer(factors)
         return as_fit(form, first_rows(form), self.training.targets, factors)
 
@@ -121,24 +123,35 @@ class Split:
         """The rows that elimination begins with."""
         return first_rows(self.form)
 
-    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
-        """The fit of the estimator to these rows; None if there is nothing to fit."""
+    def fit(self, sizes: Sizes, solver: Pursuit, near: Fit | None = None) -> Fit | None:
+        """The fit of the estimator to these rows; None if there is nothing to fit.
+
+        If the loss is not quadratic, exchanges of rows begin with those of the fit ``near``.
+        """
+        if not self._exact and sizes[:3] == (min(self.training.shape), *self.training.shape):
+            return self._dense(sizes.ridge)
         if self._exact:
             loss: Any = FormLoss(self.form, self.training.noise, sizes.ridge)
         else:
             loss = self.training.with_ridge(sizes.ridge)
             solver = self._quick(solver)
         solver = replace(solver, exchanges=sizes.exchange).sized(*sizes[:3])
-        start = functools.partial(self._start, sizes)
+        start: Any = functools.partial(self._start, sizes)
+        if near is not None and near.U.shape[1] and sizes.exchange and not self._exact:
+            known, rows = near.factors, rows_of_stage(near.rows, near.costs, sizes.rows)
+            U = arrays.take_rows(known.U, rows)
+            start = Factors.on_rows(U, rows, near.shape[0], known.V)
         found = solve(loss, solver, start, self._seed, records=False)
         if found is None:
             return None
         return found.state if self._exact else self._completed(loss, found.state)
 
-    def scored(self, sizes: Sizes, solver: Pursuit) -> tuple[Fit | None, float, Errors | None]:
+    def scored(
+        self, sizes: Sizes, solver: Pursuit, near: Fit | None = None
+    ) -> tuple[Fit | None, float, Errors | None]:
         """The fit of a model, its score, and its errors; an infinite score if the fit failed."""
         try:
-            fit = self.fit(sizes, solver) if sizes.rank > 0 else None
+            fit = self.fit(sizes, solver, near) if sizes.rank > 0 else None
             score, errors = self.score.of(fit, sizes)
         except np.linalg.LinAlgError:
             fit, score, errors = None, np.inf, self.score.of(None, sizes)[1]
@@ -196,7 +209,7 @@ class TaskSplit(Split):
     def __init__(self, training: Any, held_out: Any, start: Start, seed: int = 0) -> None:
         super().__init__(training, HeldOutLoss(held_out.with_ridge(0.0)), start, seed)
 
-    def fit(self, sizes: Sizes, solver: Any) -> Any:
+    def fit(self, sizes: Sizes, solver: Any, near: Any = None) -> Any:
         """The fit; None if there is nothing to fit."""
         loss = self.training.with_ridge(sizes.ridge)
         found = solve(loss, solver.sized(*sizes[:3]), self._given_start, self._seed, records=False)
