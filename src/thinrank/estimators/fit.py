@@ -39,7 +39,7 @@ from thinrank.selection.splits import (
 from thinrank.solvers.exchanges import MANY_ROWS
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward, Given
-from thinrank.starts.elimination import MOST_ROWS, most_at_once
+from thinrank.starts.elimination import MOST_ROWS, eliminates_quickly, most_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -232,7 +232,7 @@ def fit_rounds(
     continues = is_auto(start) and quadratic
     many = isinstance(solver, Pursuit) and rows > MANY_ROWS
     if many and continues and problem.noise_matters(rows):
-        # partial covariances, with which the next fit begins, replace many rows at once
+        # the next fit, in better units, begins with this one and replaces many rows at once
         now = replace(cast(Pursuit, solver), exchanges=False).sized(rank, rows, columns)
     begin = as_start(problem.start(start), solver.exchanges_rows)
     supports = None
@@ -258,12 +258,10 @@ def fit_rounds(
         if again is problem and now is bound:
             return solution_of(found, loss, rank, factors), problem
         begin = as_start(again.start(start), solver.exchanges_rows)
-        if continues:
-            known = factors
+        if continues and not eliminates_quickly(loss):
+            begin = factors
             if again is not problem:
-                known = factors.with_column_units(problem.target_scale / again.target_scale)
-            near = again.has_about_the_scales_of(problem)
-            begin = Auto(solver.exchanges_rows, known=known, near=near)
+                begin = factors.with_column_units(problem.target_scale / again.target_scale)
         problem, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
 

@@ -34,8 +34,6 @@ LEAST_NOISE = 0.1
 # With this many degrees of freedom an estimate of the noise has the same weight as the standard
 # deviation of the response. Rule of thumb.
 PRIOR_FREEDOM = 2.0
-# Scales are about the same if their logarithms differ by less than this. Rule of thumb.
-_SAME_SCALE = 0.1
 # Typical relative changes of scales that are never worth another fit.
 _NEGLIGIBLE = 0.005
 # Ridge where none is asked for, for families with probabilities or means: without it separated
@@ -395,15 +393,6 @@ class Problem:
         scale = arrays.to_numpy(moved)  # in the dtype of the data
         loss = self.loss.with_target_scale(scale / arrays.to_numpy(self.target_scale))
         return replace(self, loss=loss, target_scale=moved)
-
-    def has_about_the_scales_of(self, other: Problem) -> bool:
-        """Whether the scales of the responses are those of another problem times one number.
-
-        All relative differences must be below a tenth, apart from a common factor, which does not
-        change which coefficients are the best.
-        """
-        change = np.log(arrays.to_numpy(self.target_scale) / arrays.to_numpy(other.target_scale))
-        return bool(np.all(np.abs(change - np.mean(change)) < _SAME_SCALE))
 
     def target_units(self) -> np.ndarray | None:
         """What all responses are divided by, 0 for those left out; None if they are not scaled.

@@ -305,9 +305,7 @@ class Search:
 
     # ------------------------------------------------------------------ models
 
-    def evaluate(
-        self, points: Iterable[Sizes], near: Evaluation | None = None
-    ) -> list[Evaluation]:
+    def evaluate(self, points: Iterable[Sizes], near: Evaluation | None = None) -> list[Evaluation]:
         """Fit the models that are not yet known, in parallel over splits.
 
         Exchanges of a loss that is not quadratic begin with the fits of the model ``near``.

@@ -13,8 +13,9 @@ from thinrank.core.factors import Factors
 from thinrank.core.resources import budget_bytes, fits
 from thinrank.forms.moments import ProductForm, dual_fits
 from thinrank.losses.form_loss import FormLoss
+from thinrank.solvers.row_fit import fit_rows
 from thinrank.starts.convex import Lasso
-from thinrank.starts.screening import PartialScreening, Screening
+from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
 # A matrix with this number of rows and columns is factorised in about a second.
@@ -170,6 +171,12 @@ class Backward:
         return on_rows(form, eliminated(form, rows, form.ridge or default_ridge(form)), rank)
 
 
+def eliminates_quickly(loss: Any) -> bool:
+    """Whether backward elimination takes little time."""
+    m1 = loss.shape[0]
+    return loss.samples * m1 * min(loss.samples, m1) <= _QUICK_ELIMINATION
+
+
 def default_ridge(form: QuadraticForm) -> float:
     """The ridge of elimination from a loss without ridge: the mean curvature.
 
@@ -183,18 +190,9 @@ def default_ridge(form: QuadraticForm) -> float:
 
 def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
     """The best fit of rank ``rank`` on given rows, in closed form."""
-    if rows.shape[0] == 0:
-        return Factors.zero(form.shape, like=form.prototype)
-    root, _ = form.inverse_root(rows)
-    whitened = root @ form.cross_rows(rows)  # W, with ΘᵀHΘ = WᵀW, and Θ = RᵀW
-    xp = arrays.namespace(whitened)
-    if whitened.shape[0] < whitened.shape[1]:  # use the smaller of WWᵀ and WᵀW
-        left = xp.flip(xp.linalg.eigh(whitened @ whitened.T)[1], axis=1)[:, :rank]
-        V = whitened.T @ left
-        V = V * xp.sqrt(arrays.divide_or_zero(1.0, arrays.column_norms_squared(V)))
-    else:
-        V = xp.flip(xp.linalg.eigh(whitened.T @ whitened)[1], axis=1)[:, :rank]
-    return Factors(arrays.scatter_rows(root.T @ (whitened @ V), rows, form.shape[0]), V)
+    every = arrays.indices(range(form.shape[1]), form.prototype)
+    guess = arrays.zeros((form.shape[1], 0), like=form.prototype)
+    return fit_rows(form, rows, every, guess, rank, form.shape[1]).factors
 
 
 def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Factors:
@@ -206,8 +204,7 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
         rows = eliminated(form, count, form.ridge or default_ridge(form))
     else:
         rows = rows_of_stage(known[0], known[1], count)
-    found = on_rows(form, rows, rank)
-    return Factors(found.U, found.V / form.column_scale[:, None])
+    return on_rows(form, rows, rank)
 
 
 def penalized_fit(loss: Any, ridge: float | None = None) -> Factors:
@@ -269,10 +266,9 @@ class Auto:
     Pursuit, which exchanges rows, starts from backward elimination. If that takes long, it starts
     from screening, which only needs XᵀY, unless two of the predictors that screening selects have
     a correlation above 0.75. Such predictors may have been selected only because they are
-    correlated with relevant ones, so backward elimination is used then, too. If an earlier fit is
-    known, screening uses partial covariances, given that fit; if its data are nearly the same, it
-    is the start itself. For a loss that is not quadratic, fits of the loss itself are used if
-    backward elimination is quick, else its majorizer at zero.
+    correlated with relevant ones, so backward elimination is used then, too. For a loss that is
+    not quadratic, fits of the loss itself are used if backward elimination is quick, else its
+    majorizer at zero.
 
     Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
     slow, it starts like pursuit. If the loss is not quadratic or a dense Θ does not fit into the
@@ -282,16 +278,9 @@ class Auto:
     ----------
     exchanges_rows : bool, default=False
         Whether the solver exchanges rows, as pursuit does.
-    known : Factors or None, default=None
-        A fit of the same sizes to nearly the same data, for example with other weights of the
-        responses. Only for solvers that exchange rows.
-    near : bool, default=False
-        Whether the data of ``known`` differ so little that it takes the place of screening.
     """
 
     exchanges_rows: bool = False
-    known: Factors | None = None
-    near: bool = False
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
@@ -308,32 +297,18 @@ class Auto:
                 return Spectral()
             if m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
                 return Lasso()
-        if self._quick(loss):
+        if eliminates_quickly(loss):
             return Backward()
-        form = loss.quadratic()
-        # losses that are not quadratic are approximated around the start
-        scaled = not self.exchanges_rows or form.column_scale is not None
-        screening: Screening | PartialScreening
-        screening = Screening(fit=not self.exchanges_rows, scaled=scaled)
+        form, screening = loss.quadratic(), Screening(fit=not self.exchanges_rows)
         if rows >= m1:  # nothing to choose
             return screening
-        if self.known is not None and self.exchanges_rows:
-            known = self.known
-            if self.near:
-                return lambda *of_the_fit: known
-            screening = PartialScreening(form, known)
         picked = screening.picked_rows(form, min(rows, MOST_ROWS))
         return Backward() if _correlated(form, picked) else screening
-
-    def _quick(self, loss: Any) -> bool:
-        """Whether backward elimination takes little time."""
-        m1 = loss.shape[0]
-        return loss.samples * m1 * min(loss.samples, m1) <= _QUICK_ELIMINATION
 
     def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """The start for the majorizer of the loss at zero."""
         form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
-        if "gauss_newton" in loss.capabilities and self._quick(loss):
+        if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
             return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
         found = self(FormLoss(form), rank, rows, columns, seed)
         if form.column_scale is None:
