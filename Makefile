@@ -91,31 +91,18 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	$(BIN)/python benchmarks/wide.py --markdown $(RESULTS)/wide.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selected.py --markdown $(RESULTS)/selected.md
 	$(BIN)/python benchmarks/genotypes.py --markdown $(RESULTS)/genotypes.md
-	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
-	$(BIN)/python benchmarks/threads.py --markdown $(RESULTS)/threads.md
 	$(BIN)/python benchmarks/command_line.py --markdown $(RESULTS)/command_line.md
-	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/theory_slopes.py \
 		--markdown $(RESULTS)/theory_slopes.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference_intervals.py \
-		--markdown $(RESULTS)/inference_intervals.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py discoveries --without-hidimstat \
-		--markdown $(RESULTS)/inference_discoveries.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py generalization \
-		--markdown $(RESULTS)/inference_generalization.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_rank.py \
-		--markdown $(RESULTS)/selection_rank.md
+	for part in discoveries intervals generalization; do OMP_NUM_THREADS=1 $(BIN)/python \
+		benchmarks/inference.py $$part --markdown $(RESULTS)/inference_$$part.md; done
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --plain --seed 40000 \
 		--markdown $(RESULTS)/selection.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \
 		--markdown $(RESULTS)/selection_default.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/robustness.py --markdown $(RESULTS)/robustness.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/families.py --markdown $(RESULTS)/families.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/search_grid.py \
-		--markdown $(RESULTS)/search_grid.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_memory.py \
-		--markdown $(RESULTS)/selection_memory.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py links --repeats 5 \
 		--markdown $(RESULTS)/graphs_links.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py eigenvector --repeats 10 \
@@ -139,7 +126,6 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	$(BIN)/python benchmarks/blocks.py --markdown $(RESULTS)/blocks.md
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/inference.py yeast --markdown $(RESULTS)/inference_yeast.md; fi
-	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rl_families.py \

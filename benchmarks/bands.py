@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import discoveries_problems
 import families
+import inference_problems
 import numpy as np
 import real_data
 import robustness
@@ -179,7 +179,7 @@ def rows_of_discoveries() -> Rows:
 
 
 def _discoveries(seed: int, cell: dict) -> tuple[float, float]:
-    X, Y, true = discoveries_problems.problem(seed, cell)
+    X, Y, true = inference_problems.discoveries(seed, cell)
     chosen = tr.inference.select_predictors(X, Y, fdr=0.1).selected
     right = np.isin(chosen, true).sum()
     return 1 - right / max(len(chosen), 1) if len(chosen) else 0.0, right / len(true)

@@ -2,9 +2,9 @@
 How clear a selection is: the certificate of a fit
 ==================================================
 
-A certificate says what is known about a fit without knowing the truth: how much better any other
-model of the same sizes could be, and what the objective loses if a selected predictor is replaced
-by another one.
+A certificate says what is known about a fit without knowing the truth: what the objective loses if
+a selected predictor is replaced by another one, and how much better any other model of the same
+sizes could be.
 """
 
 import matplotlib.pyplot as plt
@@ -28,16 +28,3 @@ for place, other in enumerate(margins["replacement"]):
 ax.set_xlabel("increase of the objective in percent")
 ax.set_xlim(right=1.4 * margins["loss_percent"].max())
 plt.show()
-
-# %%
-# With many predictors the sets cannot be tried, and the bound comes from relaxations. With more
-# predictors than samples and without ridge only the limits on rank and responses count, which are
-# weak with four responses. A ridge adds curvature, with which the limit on the predictors counts.
-
-X, Y, _ = tr.datasets.make_two_way_sparse(60, 100, 4, 2, 8, None, signal=0.4, random_state=0)
-for ridge in (0.0, 0.3):
-    est = tr.SparseReducedRankRegressor(rank=2, row_sparsity=8, column_sparsity=None, ridge=ridge)
-    found = tr.theory.certificate(est.fit(X, Y), X, Y)
-    print(f"ridge {ridge}: no model is more than {100 * found.relative_gap:.0f} % better")
-    for bound in found.bounds:
-        print(f"  {100 * bound.value / found.objective:5.1f} % of the objective: {bound.how}")

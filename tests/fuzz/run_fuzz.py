@@ -23,9 +23,10 @@ import numpy as np
 from fuzz_families import FAMILIES
 from fuzz_files import FILES
 from fuzz_fits import FITS, REGRESSIONS
+from fuzz_inference import INFERENCE
 from fuzz_trial import LIMIT, Outcome, run_case
 
-KINDS = {**FILES, **FITS, **FAMILIES}
+KINDS = {**FILES, **FITS, **FAMILIES, **INFERENCE}
 """What to try, by kind."""
 _MEMORY = 8 * 2**30  # bytes of address space of a worker, so that no case exhausts the machine
 

@@ -88,7 +88,7 @@ def test_without_the_low_rank_and_with_all_predictors_it_is_least_squares(data, 
 
 def test_the_low_rank_makes_intervals_narrower(data, est):
     X, Y, _ = data
-    narrow, wide = (intervals(est, X, Y, rank=rank) for rank in ("auto", None))
+    narrow, wide = (intervals(est, X, Y, rank=rank) for rank in (2, None))
     assert narrow.rank == 2
     assert wide.rank == 3
     np.testing.assert_array_equal(narrow.index, wide.index)

@@ -52,11 +52,8 @@ def test_against_brute_force(rank, rows, columns, ridge):
     supports = list(combinations(range(7), rows))
     optimum = min(best_on_rows(X, Y, ridge, rank, S, columns) for S in supports)
     assert found.lower_bound <= optimum * (1 + 1e-12)
-    for bound in found.bounds:
-        assert bound.value <= optimum * (1 + 1e-9)
-        if bound.kind == "exact":
-            assert bound.value == pytest.approx(optimum)
-    assert found.is_optimal or found.bounds[0].kind == "bound"
+    if found.bound.kind == "exact":
+        assert found.lower_bound == pytest.approx(optimum)
     for i, new, loss in zip(
         found.rows.selected, found.rows.replacement, found.rows.loss, strict=True
     ):
@@ -78,27 +75,6 @@ def test_against_brute_force(rank, rows, columns, ridge):
         assert loss == pytest.approx(min(losses, default=math.inf))
 
 
-def test_relaxations_are_below_the_optimum_and_above_zero():
-    """A signal that stands out, on more supports than can be tried: its fit is the optimum."""
-    shares = {"rows": [], "rank": [], "rows and rank": []}
-    for seed in range(30000, 30004):
-        rng = np.random.default_rng(seed)
-        X = np.linalg.qr(rng.standard_normal((80, 40)))[0] * 80**0.5
-        X = X + 0.1 * rng.standard_normal(X.shape)
-        Y = X[:, :6] @ rng.standard_normal((6, 2)) @ rng.standard_normal((2, 6))
-        Y += rng.standard_normal(Y.shape)
-        est = tr.SparseReducedRankRegressor(
-            2, 6, None, ridge=0.1, standardize=False, fit_intercept=False
-        ).fit(X, Y)
-        found = tr.theory.certificate(est, X, Y)
-        assert found.lower_bound <= found.objective
-        for bound in found.bounds:
-            assert bound.value <= found.objective * (1 + 1e-9)
-            if bound.name in shares:
-                shares[bound.name].append(bound.value / found.objective)
-    assert all(np.mean(values) > 0.8 for values in shares.values())
-
-
 def test_a_fit_with_fewer_columns_than_allowed_has_a_valid_bound():
     """The limit counts in the bound, not the number of columns that the fit happens to use."""
     rng = np.random.default_rng(30005)
@@ -111,21 +87,15 @@ def test_a_fit_with_fewer_columns_than_allowed_has_a_valid_bound():
     assert 0 < tr.theory.certificate(est, X, Y).lower_bound <= optimum * (1 + 1e-9)
 
 
-def test_weak_and_vacuous_bounds_with_more_predictors_than_samples():
+def test_bounds_where_supports_cannot_be_tried():
     X, Y = data(n=20, p=60, k=12, rank=2, rows=5, columns=12)
     est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
     found = tr.theory.certificate(est, X, Y)
-    assert [bound.name for bound in found.bounds] == ["rank"]
     assert 0 < found.lower_bound < found.objective
-    assert not found.vacuous
+    assert found.bound.kind == "bound"
     assert "The limit on the number of\npredictors plays no part" in str(found)
     single = tr.SparseReducedRankRegressor(1, 5, None).fit(X, Y[:, 0])
-    alone = tr.theory.certificate(single, X, Y[:, 0])
-    assert alone.vacuous
-    assert "vacuous" in str(alone)
-    assert "A ridge, or a lower rank, gives a bound" in " ".join(str(alone).split())
-    ridged = tr.SparseReducedRankRegressor(1, 5, None, ridge=1.0).fit(X, Y[:, 0])
-    assert not tr.theory.certificate(ridged, X, Y[:, 0]).vacuous
+    assert "The lower bound is vacuous" in str(tr.theory.certificate(single, X, Y[:, 0]))
 
 
 @pytest.mark.parametrize(

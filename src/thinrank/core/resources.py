@@ -79,8 +79,8 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
 
     A fit of a small problem consists of thousands of products and factorisations of small matrices.
     Several threads then spend most of the time waiting for one another: on two idle cores a fit of
-    200 × 400 predictors to 50 responses took four times as long with two threads as with one
-    (``benchmarks/threads.py``), and far longer on busy cores. From about the size of this limit on
+    200 × 400 predictors to 50 responses took four times as long with two threads as with one, and
+    far longer on busy cores. From about the size of this limit on
     both take the same time.
     """
     # the limit belongs to the process; see one_use_of_cores

@@ -25,6 +25,8 @@ from thinrank.inference.results import Generalization
 from thinrank.minimize import check_size, seed_from
 
 Metric = str | Callable[[Any, Any], Any]
+# Fourth powers of errors of this size are below the largest number.
+_LARGEST = 1e70
 
 
 @dataclass(frozen=True)
@@ -356,6 +358,11 @@ def _checked_responses(Y: Any, metric: Metric) -> np.ndarray:
     target = np.asarray(Y, dtype=np.float64)
     if not np.all(np.isfinite(target)):
         raise ValueError("Y must be complete and finite, got missing or infinite entries")
+    if metric == "mse" and np.abs(target).max(initial=0.0) > _LARGEST:
+        raise ValueError(
+            f"Y must be at most {_LARGEST:g}, so that powers of its errors do not overflow: "
+            "divide it by a constant"
+        )
     return target[:, None] if target.ndim == 1 else target
 
 

@@ -233,7 +233,7 @@ def _predictions(
         "response": [found.response_names[j] for j in index[:, 1]],
     }
     place = index[:, 0], index[:, 1]
-    return labels, index, estimate[place], np.sqrt(variance[place])
+    return labels, index, estimate[place], np.sqrt(np.maximum(variance[place], 0.0))
 
 
 def _layers(
@@ -290,7 +290,7 @@ def _coefficient_estimates(
     estimate[~inside], variance[~inside] = _outside(found, needed[~inside])
     rows = place.reshape(-1)
     at = rows, pairs[:, 1]
-    return estimate[at], np.sqrt(variance[at]), df[rows]
+    return estimate[at], np.sqrt(np.maximum(variance[at], 0.0)), df[rows]
 
 
 def _beyond(found: FittedSupports) -> np.ndarray:
@@ -469,11 +469,11 @@ def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
 
     Shapes: ``values``, ``errors`` (rank,).
     """
-    gaps = (values[:-1] - values[1:]) / np.hypot(errors[:-1], errors[1:])
+    close = values[:-1] - values[1:] < _CLOSE_LAYERS * np.hypot(errors[:-1], errors[1:])
     return [
         f"the singular values of layers {i + 1} and {i + 2} are close: their left vectors may be "
         "mixtures, and the intervals for these too narrow"
-        for i in np.flatnonzero(gaps < _CLOSE_LAYERS)
+        for i in np.flatnonzero(close)
     ]
 
 

@@ -31,31 +31,31 @@ def layer_estimates(found: FittedSupports) -> Layers:
     """Layers of the coefficients, with the bias of second order taken out.
 
     The standard errors are those of first order perturbations of a singular value decomposition,
-    for errors in the tangent space.
+    for errors in the tangent space. They are NaN for layers with equal singular values.
     """
     model, p, r = found.model, found.X.shape[1], found.rank
     u, d, v = _decomposition(model.fit, r)
-    errors = [np.zeros(r), *(np.full((p, r), np.nan) for _ in range(2))]
-    vectors, scaled = np.full((p, r), np.nan), np.full((p, r), np.nan)
-    step, change = _steps(model, u, v, d)
-    values = d + step
-    scaled[found.adjusted] = u * d + change
-    vectors[found.adjusted] = u + (change - u * step) / d
+    between = _rotations(d)
+    step, change = _steps(model, u, v, between)
     bias_d, bias_u, bias_scaled = _bias(model, u, d, v)
-    values -= bias_d
-    vectors[found.adjusted] -= bias_u
-    scaled[found.adjusted] -= bias_scaled
+    sizes = np.where(d > 0, d, np.nan)
+    vectors, scaled, vector_errors, scaled_errors = (np.full((p, r), np.nan) for _ in range(4))
+    scaled[found.adjusted] = u * d + change - bias_scaled
+    vectors[found.adjusted] = u + (change - u * step) / sizes - bias_u
+    value_errors = np.zeros(r)
     for layer in range(r):
         variance = model.functional_variance(u[:, [layer]], v[:, [layer]])
-        errors[0][layer] = np.sqrt(variance)
+        value_errors[layer] = np.sqrt(variance)
         for row, predictor in enumerate(found.adjusted):
-            left, right = _weights(u, d, v, layer, row)
-            errors[2][predictor, layer] = np.sqrt(model.functional_variance(left, right))
-            left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / d[layer]
+            left, right = _weights(u, v, between, layer, row)
+            scaled_errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
+            left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / sizes[layer]
             right = np.hstack([right, v[:, [layer]]])
-            errors[1][predictor, layer] = np.sqrt(model.functional_variance(left, right))
-    _add_outside(found, v, d, vectors, scaled, errors)
-    return Layers(values, errors[0], vectors, errors[1], scaled, errors[2])
+            vector_errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
+    others, outside, errors = _outside(found, v)
+    scaled[others], scaled_errors[others] = outside, errors
+    vectors[others], vector_errors[others] = outside / sizes, errors / sizes
+    return Layers(d + step - bias_d, value_errors, vectors, vector_errors, scaled, scaled_errors)
 
 
 def _decomposition(fit: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,22 +66,27 @@ def _decomposition(fit: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, 
     return u * signs, d[:rank], v * signs
 
 
+def _rotations(d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """d_l·d_m/(d_l² − d_m²) and d_m²/(d_l² − d_m²) for layers l and m; 0 for l = m."""
+    share = d / d[0] if d[0] > 0 else d
+    gaps = share[:, None] ** 2 - share**2
+    gaps[gaps == 0] = np.nan
+    np.fill_diagonal(gaps, np.inf)
+    return np.outer(share, share) / gaps, share**2 / gaps
+
+
 def _steps(
-    model: TangentModel, u: np.ndarray, v: np.ndarray, d: np.ndarray
+    model: TangentModel, u: np.ndarray, v: np.ndarray, between: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Changes of d and d·u from the fit to the estimate; zero unless more is adjusted for."""
     moved = model.estimate - model.fit
     inner = u.T @ moved @ v
-    change = moved @ v
-    for layer in range(len(d)):
-        for other in np.delete(np.arange(len(d)), layer):
-            turn = d[layer] * inner[layer, other] + d[other] * inner[other, layer]
-            change[:, layer] += u[:, other] * d[other] * turn / (d[layer] ** 2 - d[other] ** 2)
-    return np.diag(inner).copy(), change
+    turns = between[0] * inner + between[1] * inner.T
+    return np.diag(inner).copy(), moved @ v + u @ turns.T
 
 
 def _weights(
-    u: np.ndarray, d: np.ndarray, v: np.ndarray, layer: int, row: int
+    u: np.ndarray, v: np.ndarray, between: tuple[np.ndarray, np.ndarray], layer: int, row: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Factors of the derivative of (d·u)[row] of a layer with respect to the coefficients.
 
@@ -89,12 +94,11 @@ def _weights(
     """
     unit = np.zeros((len(u), 1))
     unit[row] = 1.0
-    left, right = [unit], [v[:, [layer]]]
-    for other in np.delete(np.arange(len(d)), layer):
-        share = d[other] * u[row, other] / (d[layer] ** 2 - d[other] ** 2)
-        left += [share * d[layer] * u[:, [layer]], share * d[other] * u[:, [other]]]
-        right += [v[:, [other]], v[:, [layer]]]
-    return np.hstack(left), np.hstack(right)
+    own, other = u[:, [layer]], np.delete(np.arange(u.shape[1]), layer)
+    first, second = (part[layer, other] * u[row, other] for part in between)
+    left = np.hstack([unit, own * first, u[:, other] * second])
+    repeated = np.repeat(v[:, [layer]], len(other), axis=1)
+    return left, np.hstack([v[:, [layer]], v[:, other], repeated])
 
 
 def _bias(
@@ -128,24 +132,14 @@ def _bias(
     return sums[0] / count - d, whole[0], whole[1]
 
 
-def _add_outside(
-    found: FittedSupports,
-    v: np.ndarray,
-    d: np.ndarray,
-    vectors: np.ndarray,
-    scaled: np.ndarray,
-    errors: list[np.ndarray],
-) -> None:
-    """Fill in the predictors that are not adjusted for, each added by itself."""
+def _outside(found: FittedSupports, v: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The predictors that are not adjusted for, and d·u and its errors with each of them added."""
     model = found.model
     others = np.setdiff1d(np.flatnonzero(~found.constant), found.adjusted)
     rest, squares = residual_columns(found.X[:, others], model.A)
-    with np.errstate(divide="ignore"):
-        spread = np.where(squares > 0, 1 / squares, np.nan)[:, None]
+    spread = np.divide(1, squares, where=squares > 0, out=np.full(len(squares), np.nan))[:, None]
     right = model.row_projection @ v
-    scaled[others] = rest.T @ (found.Y @ right) * spread
+    scaled = rest.T @ (found.Y @ right) * spread
     noise = np.einsum("ji,jl,li->i", right, model.noise, right)
-    left = np.maximum(model.df * noise - scaled[others] ** 2 / spread, 0.0) / (model.df - 1)
-    errors[2][others] = np.sqrt(left * spread)
-    vectors[others] = scaled[others] / d
-    errors[1][others] = errors[2][others] / d
+    left = np.maximum(model.df * noise - scaled**2 / spread, 0.0) / (model.df - 1)
+    return others, scaled, np.sqrt(left * spread)

@@ -36,7 +36,7 @@ _MANY_ROWS = 10
 _MANY_NEIGHBOURS, _DENSE = 5, 0.04
 # Where they are not, knockoffs, which have little power then, are left to neighbourhoods that are
 # more than this fraction of the rows, or more than this number: below, rates of row tests are
-# right (benchmarks/inference_discoveries.py).
+# right (benchmarks/inference.py discoveries).
 _VERY_DENSE, _TOO_MANY_NEIGHBOURS = 0.08, 20
 # Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
 _ENOUGH_ROWS = 1.5

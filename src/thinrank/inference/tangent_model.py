@@ -185,7 +185,8 @@ class TangentModel:
         along = left.T @ self.left_covariance @ left
         across = left.T @ self.inverse @ left - along
         within = right.T @ self.row_noise @ right
-        return float(np.sum(along * (right.T @ self.noise @ right)) + np.sum(across * within))
+        whole = np.sum(along * (right.T @ self.noise @ right)) + np.sum(across * within)
+        return max(float(whole), 0.0) if np.isfinite(whole) else np.nan
 
 
 def sufficient_rank(A: np.ndarray, Y: np.ndarray, rank: int, used: int) -> int:

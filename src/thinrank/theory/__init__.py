@@ -8,7 +8,6 @@ from thinrank.theory.constants import (
     check_conditions,
     constants,
 )
-from thinrank.theory.lower_bounds import LowerBound
 from thinrank.theory.margins import Margins
 from thinrank.theory.rates import (
     Advice,
@@ -31,7 +30,6 @@ __all__ = [
     "Condition",
     "Conditions",
     "Constants",
-    "LowerBound",
     "Margins",
     "Quantity",
     "SparseEigenvalues",

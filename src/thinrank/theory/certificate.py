@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,16 @@ import numpy as np
 
 from thinrank.core.imports import import_optional
 from thinrank.estimators.summary import WIDTH, text_table
-from thinrank.theory.fitted_problem import FittedProblem, fitted_problem, whitened_on
-from thinrank.theory.lower_bounds import LowerBound, lower_bounds
+from thinrank.theory.fitted_problem import (
+    MAX_WORK,
+    FittedProblem,
+    cost_of_refit,
+    fitted_problem,
+    objectives_on,
+    whitened_on,
+)
 from thinrank.theory.margins import Margins, column_margins, row_margins
-from thinrank.theory.suprema import Quantity
+from thinrank.theory.suprema import Quantity, subsets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +29,8 @@ if TYPE_CHECKING:
 _VACUOUS = 0.01
 # An objective below this share of that of rank 0 is zero up to rounding.
 _ROUNDING = 1e-12
-# Number of predictors up to which restricted eigenvalues over other supports are searched for.
-_MAX_GRAM = 2_000
+# Size up to which a singular value decomposition of X is computed.
+_MAX_SPECTRUM = 4_000
 # Rows of a table that are printed.
 _MAX_ROWS = 10
 # Relative excess over the best model on the same supports that is worth a sentence.
@@ -44,14 +51,9 @@ class Certificate:
         Objective of the fit.
     null_objective : float
         Objective of rank 0.
-    lower_bound : float
-        No model with these sizes has a lower objective.
-    bounds : list of LowerBound
-        All lower bounds that were computed, the best first.
-    relative_gap : float
-        (objective − lower_bound)/objective.
-    vacuous : bool
-        Whether the bound is below 1 % of the objective.
+    bound : Quantity
+        No model with these sizes has a lower objective than this number. "exact" if a model
+        attains it, as where all sets of predictors were tried.
     rows, columns : Margins
         Margins of the selected predictors and responses.
     gain : float
@@ -63,25 +65,36 @@ class Certificate:
     eigenvalues : (float, float)
         Smallest and largest eigenvalue of the Gram matrix of the selected predictors, with the
         ridge.
-    sparse_eigenvalues : (Quantity, Quantity) or None
-        The same over all sets of as many predictors; None for more than 2000 predictors.
     problem : FittedProblem
         The problem, with names and sizes.
     """
 
     objective: float
     null_objective: float
-    lower_bound: float
-    bounds: list[LowerBound]
-    relative_gap: float
-    vacuous: bool
+    bound: Quantity
     rows: Margins
     columns: Margins
     gain: float
     suboptimality: float
     eigenvalues: tuple[float, float]
-    sparse_eigenvalues: tuple[Quantity, Quantity] | None
     problem: FittedProblem
+
+    @property
+    def lower_bound(self) -> float:
+        """No model with these sizes has a lower objective."""
+        return min(self.bound.value, self.objective)  # equal up to rounding if it is attained
+
+    @property
+    def relative_gap(self) -> float:
+        """(objective − lower_bound)/objective."""
+        if self.objective <= 2 * _ROUNDING * self.null_objective:
+            return 0.0
+        return (self.objective - self.lower_bound) / self.objective
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound is below 1 % of the objective."""
+        return self.relative_gap > 1 - _VACUOUS
 
     @property
     def is_optimal(self) -> bool:
@@ -131,10 +144,9 @@ class Certificate:
 def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Certificate:
     """What can be said of a fit without knowing the truth.
 
-    A lower bound on the objective over all models of the same sizes, what single exchanges of
-    predictors and responses would change, and the restricted eigenvalues on the support. Nothing
-    of it assumes that the model is true: it is about the minimisation, not about the error of the
-    coefficients.
+    What single exchanges of predictors and responses would change, and a lower bound on the
+    objective over all models of the same sizes. Nothing of it assumes that the model is true: it
+    is about the minimization, not about the error of the coefficients.
 
     Examples
     --------
@@ -148,29 +160,64 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
     True
     """
     problem = fitted_problem(estimator, X, Y, sample_weight)
-    objective = problem.objective
-    bounds = lower_bounds(problem)
-    lower = min(bounds[0].value, objective)  # equal up to rounding if the bound is attained
-    fits_exactly = objective <= _ROUNDING * problem.constant
-    gap = 0.0 if fits_exactly else (objective - lower) / objective
     rows, columns = row_margins(problem), column_margins(problem)
     losses = [m.loss[m.weakest] for m in (rows, columns) if m.weakest is not None]
-    ends, everywhere = _eigenvalues(problem)
+    values = np.linalg.eigvalsh(problem.gram(problem.support)) if problem.rank else [np.nan]
     return Certificate(
-        objective,
+        problem.objective,
         0.5 * problem.constant,
-        lower,
-        bounds,
-        gap,
-        not fits_exactly and lower < _VACUOUS * objective,
+        _lower_bound(problem),
         rows,
         columns,
         max([0.0, *(-float(loss) for loss in losses)]),
         _suboptimality(problem),
-        ends,
-        everywhere,
+        (float(np.maximum(values[0], 0.0)), float(values[-1])),
         problem,
     )
+
+
+def _lower_bound(problem: FittedProblem) -> Quantity:
+    """The objective of the best of all supports if they can be tried, or of a larger class."""
+    if not problem.rank:
+        return Quantity(0.5 * problem.constant, "exact", "rank 0 has one model")
+    p, k, size = len(problem.predictors), len(problem.responses), problem.rows
+    count = math.comb(p, size)
+    larger = _bound_without_rows(problem)
+    if size == p or count * cost_of_refit(problem, size) > MAX_WORK:
+        return larger
+    both = problem.columns < k and problem.rank < size
+    value = min(
+        float(objectives_on(problem, np.arange(p), sets, relaxed=True).min())
+        for sets in subsets(p, size)
+    )
+    how = f"all {count} sets of {size} predictors"
+    how += ", each with a relaxation of rank or responses" if both else ""
+    tried = Quantity(max(value, 0.0), "bound" if both else "exact", how)
+    return max(tried, larger, key=float) if both else tried
+
+
+def _bound_without_rows(problem: FittedProblem) -> Quantity:
+    """All predictors, with the limit on the rank or with the limit on the responses."""
+    shrunk, p, k = _explained_by_all(problem), len(problem.predictors), len(problem.responses)
+    by_rank = float(np.sum(np.linalg.svd(shrunk, compute_uv=False)[: problem.rank] ** 2))
+    by_columns = float(np.sort(np.sum(shrunk**2, axis=0))[::-1][: problem.columns].sum())
+    if by_rank <= by_columns:
+        how, exact = "reduced-rank regression on all predictors", problem.columns == k
+    else:
+        how = "regression of the best predicted responses on all predictors, without limit on rank"
+        exact = problem.rank >= min(p, problem.columns)
+    value = max(0.5 * (problem.constant - min(by_rank, by_columns)), 0.0)
+    return Quantity(value, "exact" if exact and problem.rows == p else "bound", how)
+
+
+def _explained_by_all(problem: FittedProblem) -> np.ndarray:
+    """F with FᵀF = BᵀA(AᵀA + ridge·I)⁻¹AᵀB, what all predictors explain; at most B."""
+    if min(problem.A.shape) > _MAX_SPECTRUM:
+        return problem.B
+    left, values, _ = np.linalg.svd(problem.A, full_matrices=False)
+    floor = max(problem.A.shape) * np.finfo(np.float64).eps * (values[0] if len(values) else 0)
+    left, values = left[:, values > floor], values[values > floor]
+    return np.asarray((values / np.sqrt(values**2 + problem.ridge))[:, None] * (left.T @ problem.B))
 
 
 def _suboptimality(problem: FittedProblem) -> float:
@@ -181,20 +228,6 @@ def _suboptimality(problem: FittedProblem) -> float:
     values = np.linalg.svd(whitened, compute_uv=False)[: problem.rank]
     best = 0.5 * (problem.constant - float(np.sum(values**2)))
     return max(problem.objective - best, 0.0)
-
-
-def _eigenvalues(
-    problem: FittedProblem,
-) -> tuple[tuple[float, float], tuple[Quantity, Quantity] | None]:
-    size = len(problem.support)
-    if not size:
-        return (np.nan, np.nan), None
-    values = np.linalg.eigvalsh(problem.gram(problem.support))
-    ends = max(float(values[0]), 0.0), float(values[-1])
-    if len(problem.predictors) > _MAX_GRAM:
-        return ends, None
-    found = problem.sparse_curvature(size, "auto")
-    return ends, (found.smallest, found.largest)
 
 
 def _certificate_text(found: Certificate) -> str:
@@ -213,7 +246,8 @@ def _certificate_text(found: Certificate) -> str:
         _same_supports(found),
         _objective(found),
         _bound_text(found),
-        _eigenvalues_text(found),
+        "The Gram matrix of the selected predictors has eigenvalues from "
+        f"{found.eigenvalues[0]:.3g} to {found.eigenvalues[1]:.3g}.",
     ):
         lines += _wrapped(sentence)
     return "\n".join(lines)
@@ -238,33 +272,23 @@ def _objective(found: Certificate) -> str:
 
 
 def _bound_text(found: Certificate) -> str:
-    best = found.bounds[0]
     if found.is_optimal:
         return (
             "This is the global minimum: no model of these sizes has a lower objective "
-            f"({best.how})."
+            f"({found.bound.how})."
         )
     if found.vacuous:
         return (
-            f"The lower bound is vacuous ({found.lower_bound:.3g}): {_why_vacuous(found.problem)}"
+            f"The lower bound is vacuous ({found.lower_bound:.3g}): without the limit on their "
+            "number, all predictors together can reproduce the responses."
         )
     note = ""
-    if best.name == "rank" and found.problem.rows < len(found.problem.predictors):
+    if not found.bound.how.startswith("all "):
         note = " The limit on the number of predictors plays no part in this bound."
     return (
         f"No model of these sizes has an objective below {found.lower_bound:.6g}, "
-        f"{100 * found.relative_gap:.2g} % lower than that of the fit ({best.how}).{note}"
+        f"{100 * found.relative_gap:.2g} % lower than that of the fit ({found.bound.how}).{note}"
     )
-
-
-def _why_vacuous(problem: FittedProblem) -> str:
-    n, p = problem.A.shape
-    if p >= n and problem.ridge == 0:
-        return (
-            f"with {p} predictors and {n} samples and without ridge, a relaxation of the number of "
-            "predictors can reproduce the responses. A ridge, or a lower rank, gives a bound."
-        )
-    return "the relaxations that were tried can reproduce the responses."
 
 
 def _same_supports(found: Certificate) -> str:
@@ -296,21 +320,6 @@ def _exchange(found: Certificate, margins: Margins, names: list[str], noun: str)
     return (
         f"No exchange of one {noun} lowers the objective ({margins.how}); the least harmful, {new} "
         f"for {out}, raises it by {size}."
-    )
-
-
-def _eigenvalues_text(found: Certificate) -> str:
-    low, high = found.eigenvalues
-    text = (
-        f"The Gram matrix of the selected predictors has eigenvalues from {low:.3g} to {high:.3g}"
-    )
-    if found.sparse_eigenvalues is None:
-        return f"{text}."
-    least, most = found.sparse_eigenvalues
-    how = "" if least.kind == "exact" else ", at least,"
-    return (
-        f"{text}; over all sets of as many predictors they range{how} from {least.value:.3g} to "
-        f"{most.value:.3g} ({least.kind}: {least.how})."
     )
 
 

@@ -89,17 +89,7 @@ class Constants:
         return self.eigenvalues.largest.value
 
     def largest_step(self, start: Factors) -> float:
-        """The admissible step size η = 1/(16‖Z⁰‖²)·min{1/(2(μ + L)), 1}.
-
-        Parameters
-        ----------
-        start : Factors
-            Z⁰ = [U⁰; V⁰], the thresholded factors of the start.
-
-        Returns
-        -------
-        float
-        """
+        """The admissible step η = 1/(16‖Z⁰‖²)·min{1/(2(μ + L)), 1}, from thresholded factors."""
         return self.step_limit(start) / 2
 
     def step_limit(self, iterate: Factors) -> float:
@@ -131,19 +121,8 @@ class Constants:
     def bound(self, distance: float, step: float, n_iter: int) -> np.ndarray:
         """Theorem 1's bound on d²(Zᵗ, Z*) for t = 0, …, ``n_iter``.
 
-        Parameters
-        ----------
-        distance : float
-            d(Z⁰, Z*).
-        step : float
-            η.
-        n_iter : int
-            Number of iterations.
-
-        Returns
-        -------
-        ndarray of shape (n_iter + 1,)
-            βᵗ·d²(Z⁰, Z*) + ξ²η/(1 − β)·(L + μ)/(Lμ)·e_stat²; infinite for t > 0 if β ≥ 1.
+        With η = ``step`` and d(Z⁰, Z*) = ``distance`` it is βᵗ·d²(Z⁰, Z*) +
+        ξ²η/(1 − β)·(L + μ)/(Lμ)·e_stat²; infinite for t > 0 if β ≥ 1.
         """
         beta = self.beta(step)
         t = np.arange(n_iter + 1)
@@ -337,20 +316,8 @@ def check_conditions(
 ) -> Conditions:
     """Check every condition of Theorem 1 for a start and a step size.
 
-    Parameters
-    ----------
-    constants : Constants
-        From :func:`thinrank.theory.constants`.
-    truth : Factors or array of shape (n_features, n_targets)
-        Θ*.
-    start : Factors or array of shape (n_features, n_targets)
-        Θ⁰.
-    step : float or None, default=None
-        η; None for the largest that is admissible.
-
-    Returns
-    -------
-    Conditions
+    ``truth`` and ``start`` are Θ* and Θ⁰, as factors or matrices; ``step``: η, None for the largest
+    that is admissible.
     """
     target, theta = _as_truth(truth), _theta(start)
     first = _first_iterate(theta, constants)

@@ -25,8 +25,9 @@ from thinrank.estimators.validation import (
     rows_of_data,
 )
 from thinrank.solvers.exchanges import explained_squares, whitened_crosses
-from thinrank.theory.suprema import Method, SparseEigenvalues, sparse_eigenvalues
 
+# Multiplications that refits of other supports may take: some seconds with one thread.
+MAX_WORK = 1.5e9
 # Numbers of a batch of whitened matrices: 32 MB.
 _BATCH_NUMBERS = 4_000_000
 # Alternations between columns and directions, from two starts, in a refit with limits on both.
@@ -89,23 +90,6 @@ class FittedProblem:
         if self.fit.rank:
             Q[self.column_support] = np.linalg.qr(self.fit.V[self.column_support])[0]
         return Q
-
-    def smallest_eigenvalue(self) -> float:
-        """The smallest eigenvalue of AᵀA + ridge·I, which is the ridge if p ≥ n."""
-        n, p = self.A.shape
-        if p >= n:
-            return self.ridge
-        return max(float(np.linalg.eigvalsh(self.A.T @ self.A)[0]), 0.0) + self.ridge
-
-    def sparse_curvature(self, size: int, method: Method) -> SparseEigenvalues:
-        """Extreme eigenvalues of AᵀA + ridge·I over supports of a size."""
-        found = sparse_eigenvalues(self.A * len(self.A) ** 0.5, size, method=method)
-        low, high = found.smallest, found.largest
-        return SparseEigenvalues(
-            size,
-            replace(low, value=low.value + self.ridge),
-            replace(high, value=high.value + self.ridge),
-        )
 
 
 def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> FittedProblem:

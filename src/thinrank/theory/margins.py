@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thinrank.theory.fitted_problem import (
+    MAX_WORK,
     FittedProblem,
     cost_of_refit,
     objectives_on,
@@ -15,8 +16,6 @@ from thinrank.theory.fitted_problem import (
 )
 from thinrank.theory.suprema import Kind
 
-# Multiplications that the refits may take in all: some seconds with one thread.
-_MAX_WORK = 1.5e9
 # Differences below this share of the objective of rank 0 are rounding errors, and set to 0.
 _ROUNDING = 1e-9
 # Candidates per selected row below which refits are not worth their time.
@@ -74,7 +73,7 @@ def row_margins(problem: FittedProblem) -> Margins:
             problem, S, others, np.empty((0, 0)), np.empty(0), "exact", "nothing is selected"
         )
     fixed, dropped_fixed = _with_fixed_row_space(problem, others)
-    per_row = int(_MAX_WORK / (cost_of_refit(problem, size) * size))
+    per_row = int(MAX_WORK / (cost_of_refit(problem, size) * size))
     if per_row < min(_FEWEST_CANDIDATES, max(len(others), 1)):
         how = "every exchange, with the row space of the fit held fixed"
         return _best(problem, S, others, fixed, dropped_fixed, "estimate", how)
@@ -114,7 +113,7 @@ def column_margins(problem: FittedProblem) -> Margins:
         empty = np.full((len(T), 0), np.inf)
         return _best(problem, T, others, empty, dropped, "exact", "there is no other response")
     size = min(len(problem.support), len(T))
-    if len(T) * len(others) * 10 * size**3 <= _MAX_WORK:
+    if len(T) * len(others) * 10 * size**3 <= MAX_WORK:
         values = np.array([[_explained(problem, whitened, T, i, j) for j in others] for i in T])
         kind: Kind = "exact"
         how = f"all {values.size} exchanges on the predictors of the fit"

@@ -50,22 +50,7 @@ def corollary_rate(
     """The corollary's rate of ‖Θ̂ − Θ*‖, without its unknown constant.
 
     σ·√((s₁* + s₂*)(r + log max(p, k))/n), and σ·√((kr + s₁*(r + log p))/n) without a limit on the
-    columns.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_targets : int
-        n, p and k.
-    rank : int
-        r.
-    row_sparsity, column_sparsity : int or None, default=None
-        s₁* and s₂*; None for no limit.
-    noise : float, default=1.0
-        σ, the standard deviation of the errors.
-
-    Returns
-    -------
-    float
+    columns. Sparsities are None for no limit, ``noise`` is σ.
 
     Examples
     --------
@@ -90,16 +75,8 @@ def prediction_rate(
     """The rate of ‖XΘ̂ − XΘ*‖² that follows from the corollary, without its constant.
 
     σ²(kr + s₁*(r + log p)) without a limit on the columns, as in the paper, and
-    σ²(s₁* + s₂*)(r + log max(p, k)) with one. It does not depend on n.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise
-        As for :func:`corollary_rate`.
-
-    Returns
-    -------
-    float
+    σ²(s₁* + s₂*)(r + log max(p, k)) with one. It does not depend on n. Parameters as for
+    :func:`corollary_rate`.
     """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
     return s.noise**2 * _complexity(s)
@@ -117,19 +94,15 @@ def minimax_rate(
 ) -> float:
     """The rate below which no method can be on all problems, without its constant.
 
-    σ·√([(s₁* + s₂*)r + s₁*·log(ep/s₁*) + s₂*·log(ek/s₂*)]/n), from Ma, Ma & Sun (2014).
-
-    Parameters
-    ----------
-    n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise
-        As for :func:`corollary_rate`. Without a limit on rows or columns the logarithm is left out.
-
-    Returns
-    -------
-    float
+    σ·√([(s₁* + s₂*)r + s₁*·log(ep/s₁*) + s₂*·log(ek/s₂*)]/n), from Ma, Ma & Sun (2014). Parameters
+    as for :func:`corollary_rate`; without a limit on rows or columns the logarithm is left out.
     """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
-    return s.noise * math.sqrt(_minimax_complexity(s) / s.n_samples)
+    total = float((s.row_sparsity + s.column_sparsity) * s.rank)
+    for size, of in ((s.row_sparsity, s.n_features), (s.column_sparsity, s.n_targets)):
+        if size < of:
+            total += size * math.log(math.e * of / size)
+    return s.noise * math.sqrt(total / s.n_samples)
 
 
 @dataclass(frozen=True)
@@ -201,22 +174,9 @@ def sample_size_advice(
     The expectation is that of least squares on the true predictors and responses with the true
     rank, for independent predictors of unit variance:
     ‖Θ̂ − Θ*‖² ≈ σ²·(s₁r/(n − s₁ − 1) + (s₂ − r)r/(n − r − 1)).
-    The guide page on the theory compares it with simulations.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_targets : int
-        n, p and k.
-    rank : int
-        r.
-    row_sparsity, column_sparsity : int or None, default=None
-        Numbers of predictors and responses with non-zero coefficients; None for all.
-    noise : float, default=1.0
-        Standard deviation of the errors. With standardised responses this is √(1 − R²).
-
-    Returns
-    -------
-    Advice
+    The guide page on the theory compares it with simulations. Sparsities are numbers of predictors
+    and responses with non-zero coefficients, None for all; ``noise`` is the standard deviation of
+    the errors, √(1 − R²) with standardized responses.
 
     Examples
     --------
@@ -261,15 +221,6 @@ def _samples_for(s: Setting, error: float) -> int:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if _expected_error(s, middle) > error else (low, middle)
     return low
-
-
-def _minimax_complexity(s: Setting) -> float:
-    """(s₁* + s₂*)r plus the logarithms of the numbers of supports."""
-    total = float((s.row_sparsity + s.column_sparsity) * s.rank)
-    for size, of in ((s.row_sparsity, s.n_features), (s.column_sparsity, s.n_targets)):
-        if size < of:
-            total += size * math.log(math.e * of / size)
-    return total
 
 
 def _complexity(s: Setting) -> float:

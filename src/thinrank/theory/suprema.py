@@ -66,8 +66,7 @@ class SparseEigenvalues:
     size : int
         Number of rows.
     smallest, largest : Quantity
-        μ and L. A bound is below the true μ and above the true L; an estimate is above the true μ
-        and below the true L.
+        μ and L. An estimate is above the true μ and below the true L.
     """
 
     size: int
@@ -118,7 +117,7 @@ def sparse_eigenvalues(
     if method == "exact":
         return _exact(curvatures, size)
     if method == "bound":
-        return _bound(curvatures, size)
+        raise ValueError('method="bound" is for statistical_error, use "search"')
     return _search(curvatures, size, random_state)
 
 
@@ -171,24 +170,6 @@ def _exact(curvatures: _Curvatures, size: int) -> SparseEigenvalues:
     how = "all rows" if count == 1 else f"all {count} supports"
     return SparseEigenvalues(
         size, Quantity(max(low, 0.0), "exact", how), Quantity(high, "exact", how)
-    )
-
-
-def _bound(curvatures: _Curvatures, size: int) -> SparseEigenvalues:
-    low, high = (float(e[0]) for e in curvatures.over(np.arange(curvatures.rows)[None, :]))
-    how_low = how_high = "the eigenvalues over all rows"
-    gram = curvatures.gram
-    if gram is not None:
-        others = np.abs(gram - np.diag(gram.diagonal()))
-        radii = np.sort(others, axis=1)[:, curvatures.rows - size + 1 :].sum(axis=1)
-        inner = float(np.min(gram.diagonal() - radii))
-        outer = float(np.max(gram.diagonal() + radii))
-        if inner > low:
-            low, how_low = inner, "Gershgorin's circles"
-        if outer < high:
-            high, how_high = outer, "Gershgorin's circles"
-    return SparseEigenvalues(
-        size, Quantity(max(low, 0.0), "bound", how_low), Quantity(high, "bound", how_high)
     )
 
 
@@ -334,22 +315,9 @@ def statistical_error_bound(
     definition of e_stat. The proof in the paper uses s₁ and s₂ of the algorithm, where the
     definition has (2c + 1)·s₁* and (2c + 1)·s₂*; pass the latter for a bound that is proved.
 
-    Parameters
-    ----------
-    n_samples, n_features, n_targets : int
-        n, p and k.
-    rank, row_sparsity, column_sparsity : int
-        Sizes of Δ; the rank is 2r in the theorem.
-    noise : float, default=1.0
-        σ, the standard deviation (variance proxy) of the errors.
-    largest_eigenvalue : float, default=1.0
-        κ: the largest eigenvalue of XᵀX/n over supports of ``row_sparsity`` rows.
-    level : float or None, default=None
-        δ; None for 1/max(p, k), as in the paper.
-
-    Returns
-    -------
-    Quantity
+    ``largest_eigenvalue`` is κ, that of XᵀX/n over supports of ``row_sparsity`` rows; ``rank`` is
+    2r in the theorem, ``noise`` is σ (variance proxy), and ``level`` is δ, None for 1/max(p, k), as
+    in the paper.
     """
     wider = max(n_features, n_targets)
     delta = 1 / wider if level is None else level
