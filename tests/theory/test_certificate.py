@@ -214,12 +214,3 @@ def test_what_is_not_covered_is_said():
     huber = tr.SparseReducedRankRegressor(1, 2, 2, loss="huber").fit(X, Y)
     with pytest.raises(ValueError, match=r'covers loss="squared", got .*huber'):
         tr.theory.certificate(huber, X, Y)
-
-
-def test_torch_data_have_the_same_certificate(torch):
-    X, Y = data()
-    est = tr.SparseReducedRankRegressor(2, 3, 3)
-    plain = tr.theory.certificate(est.fit(X, Y), X, Y)
-    X, Y = torch.asarray(X), torch.asarray(Y)
-    found = tr.theory.certificate(est.fit(X, Y), X, Y)
-    assert found.lower_bound == pytest.approx(plain.lower_bound, rel=1e-6)

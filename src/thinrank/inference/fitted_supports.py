@@ -17,6 +17,7 @@ from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.findings import findings
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.validation import check_loss, check_new_X, has_missing
+from thinrank.inference.structure import DEPENDENT
 from thinrank.inference.tangent_model import SUFFICIENCY_LEVEL, TangentModel, sufficient_rank
 
 # A mean residual above this share of the standard deviation of a response shows that the data are
@@ -33,9 +34,6 @@ _CLEAR_LAYER = 20.0
 _ROWS_FOR_ALL = 2
 # Squares of the inverse are below the largest number.
 _SMALLEST = 1e-150
-# A predictor whose sum of squares falls below this share when others are regressed out depends on
-# them linearly.
-_DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,7 @@ def fitted_supports(
     found = findings(est)
     rows = np.asarray(est.row_support_, dtype=np.int64)
     columns = np.asarray(est.column_support_, dtype=np.int64)
-    alive = np.sum(dense**2, axis=0) > _DEPENDENT * squares
+    alive = np.sum(dense**2, axis=0) > DEPENDENT * squares
     fitted_rank, used = est.factors_.rank, basis.shape[1]
     if np.any(np.abs(target).max() * _SMALLEST > squares[alive] ** 0.5):
         raise ValueError(
@@ -225,7 +223,7 @@ def residual_columns(columns: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np
     basis = linalg.qr(A, mode="economic")[0]
     rest = columns - basis @ (basis.T @ columns)
     squares = np.sum(rest**2, axis=0)
-    return rest, np.where(squares > _DEPENDENT * before, squares, 0.0)
+    return rest, np.where(squares > DEPENDENT * before, squares, 0.0)
 
 
 def _fitted(est: Any, X: Any, Y: Any) -> Any:

@@ -119,8 +119,7 @@ def confidence_intervals(
     non-zero (Hotelling's test, Bonferroni, level 0.01), it is added and named in the result.
 
     Layers are those of the coefficients in the units of X and Y, so that they depend on these
-    units. Signs are such that the largest entry of u is positive. The bias of second order is
-    estimated by simulation with a fixed seed and subtracted. Layers whose singular values are
+    units. Signs are such that the largest entry of u is positive. Layers whose singular values are
     nearly equal cannot be told apart.
 
     References

@@ -10,10 +10,6 @@ from scipy import linalg
 from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 from thinrank.inference.tangent_model import TangentModel
 
-# Pairs ±δ of simulated errors for the bias of second order. Their mean has no error of first
-# order, so that few are enough.
-_PAIRS = 25
-
 
 @dataclass(frozen=True, eq=False)
 class Layers:
@@ -28,7 +24,7 @@ class Layers:
 
 
 def layer_estimates(found: FittedSupports) -> Layers:
-    """Layers of the coefficients, with the bias of second order taken out.
+    """Layers of the coefficients.
 
     The standard errors are those of first order perturbations of a singular value decomposition,
     for errors in the tangent space. They are NaN for layers with equal singular values.
@@ -37,11 +33,10 @@ def layer_estimates(found: FittedSupports) -> Layers:
     u, d, v = _decomposition(model.fit, r)
     between = _rotations(d)
     step, change = _steps(model, u, v, between)
-    bias_d, bias_u, bias_scaled = _bias(model, u, d, v)
     sizes = np.where(d > 0, d, np.nan)
     vectors, scaled, vector_errors, scaled_errors = (np.full((p, r), np.nan) for _ in range(4))
-    scaled[found.adjusted] = u * d + change - bias_scaled
-    vectors[found.adjusted] = u + (change - u * step) / sizes - bias_u
+    scaled[found.adjusted] = u * d + change
+    vectors[found.adjusted] = u + (change - u * step) / sizes
     value_errors = np.zeros(r)
     for layer in range(r):
         variance = model.functional_variance(u[:, [layer]], v[:, [layer]])
@@ -55,7 +50,7 @@ def layer_estimates(found: FittedSupports) -> Layers:
     others, outside, errors = _outside(found, v)
     scaled[others], scaled_errors[others] = outside, errors
     vectors[others], vector_errors[others] = outside / sizes, errors / sizes
-    return Layers(d + step - bias_d, value_errors, vectors, vector_errors, scaled, scaled_errors)
+    return Layers(d + step, value_errors, vectors, vector_errors, scaled, scaled_errors)
 
 
 def _decomposition(fit: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -99,37 +94,6 @@ def _weights(
     left = np.hstack([unit, own * first, u[:, other] * second])
     repeated = np.repeat(v[:, [layer]], len(other), axis=1)
     return left, np.hstack([v[:, [layer]], v[:, other], repeated])
-
-
-def _bias(
-    model: TangentModel, u: np.ndarray, d: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bias of second order of d, u and d·u, by simulated errors ±δ of the least squares fit."""
-    rng = np.random.default_rng(0)
-    support, columns, r = model.support, model.columns, model.rank
-    triangle = linalg.qr(model.A[:, support], mode="r")[0][: len(support)]
-    scale = model.scale
-    values, vectors = np.linalg.eigh(model.noise[np.ix_(columns, columns)])
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    centre = triangle @ model.fit[np.ix_(support, columns)]
-    sums = [np.zeros(r), np.zeros((len(support), r)), np.zeros((len(support), r))]
-    for _ in range(_PAIRS):
-        error = rng.standard_normal(centre.shape) @ root.T
-        for sign in (1, -1):
-            noisy = centre + sign * error
-            right = linalg.svd(noisy / scale, full_matrices=False)[2][:r]
-            noisy = ((noisy / scale) @ right.T) @ (right * scale)
-            fitted = linalg.solve_triangular(triangle, noisy)
-            left, sizes, _ = linalg.svd(fitted, full_matrices=False)
-            left = left[:, :r] * np.sign(np.sum(left[:, :r] * u[support], axis=0))
-            sums[0] += sizes[:r]
-            sums[1] += left
-            sums[2] += left * sizes[:r]
-    count = 2 * _PAIRS
-    whole = [np.zeros_like(u), np.zeros_like(u)]
-    whole[0][support] = sums[1] / count - u[support]
-    whole[1][support] = sums[2] / count - (u * d)[support]
-    return sums[0] / count - d, whole[0], whole[1]
 
 
 def _outside(found: FittedSupports, v: np.ndarray) -> tuple[np.ndarray, ...]:
