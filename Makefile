@@ -127,11 +127,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/inference.py yeast --markdown $(RESULTS)/inference_yeast.md; fi
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
-	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rl_families.py \
 		--markdown $(RESULTS)/rl_families.md
-	$(BIN)/python benchmarks/off_policy_intervals.py \
-		--markdown $(RESULTS)/off_policy_intervals.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	if [ -n "$$THINRANK_DATA" ] && [ -n "$$THINRANK_DEMO_MOVIE" ]; then OMP_NUM_THREADS=1 \
 		$(BIN)/python benchmarks/calcium_movies.py --seed 40000 --small 3 --large 1 \

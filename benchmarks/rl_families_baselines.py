@@ -43,21 +43,7 @@ class _Part:
 
 
 class RidgeIteration:
-    """Fitted Q-iteration by ridge regressions.
-
-    Parameters
-    ----------
-    family : Family
-        The tasks.
-    log : dict of ndarray
-        The logged transitions.
-    pooled : bool
-        Whether all tasks are treated as one.
-    discount : float
-        The discount.
-    n_iterations : int
-        Number of iterations.
-    """
+    """Fitted Q-iteration by ridge regressions; ``pooled`` treats all tasks as one."""
 
     def __init__(
         self,

@@ -9,6 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.rl_linear_family import (
+    Family,
+    make_linear_family,
+    make_optimal_value_family,
+)
 
 from paper.figures import INK, curves, panels, states_axis
 from paper.lassos import (
@@ -23,7 +28,6 @@ from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.plot.canvas import log_scale
 from thinrank.report.document import Block, Picture, Section, Table, Text
-from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
 from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.tabular import value_error
 

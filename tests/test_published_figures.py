@@ -159,33 +159,6 @@ def test_calcium_scores_of_the_guide():
         assert cells[1:4] == [f"{float(cell):.2f}" for cell in expected]
 
 
-def test_sentences_of_the_guide_on_control_tasks():
-    record = (RECORDS / "rl_families.md").read_text()
-    table = table_with(record, "family", "minus the better ridge", "noise")
-    gaps = [re.match(r"([+-][\d.]+) ± ([\d.]+)", row["minus the better ridge"]) for row in table]
-    assert min(float(gap[1]) for gap in gaps) >= 0
-    different = [
-        float(gap[1]) > float(gap[2])
-        for row, gap in zip(table, gaps, strict=True)
-        if not row["family"].endswith("physics")
-    ]
-    assert len(different) == 12
-    assert all(different)
-    page = words((ROOT / "docs" / "guide" / "reinforcement_learning.md").read_text())
-    most = max(int(row["noise"].rstrip("%")) for row in table)
-    assert f"At most {most} % of the rows in use are noise features" in page
-    with_trees = [row for row in table if row["trees per task"]]
-    better = [
-        (row["family"], row["episodes"])
-        for row in with_trees
-        if number(row["trees per task"]) >= number(row["MultiTaskFQI"])
-    ]
-    assert (better, len(with_trees)) == ([("CartPole, physics", "30")], 14)
-    assert "one cell of fourteen, CartPole with other physics and 30 episodes" in page
-    assert "12 tasks and 10 seeds" in record
-    assert "Trees: 2 seeds" in record
-
-
 def test_every_record_is_on_a_page():
     """Records that no page includes would go out of date unnoticed."""
     pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*/*.md"))

@@ -48,8 +48,8 @@ def no_work(monkeypatch):
         (("calcium", "film.npy", "--frame-rate", "7", "-o", "/"), "/ exists and is not empty"),
         ((*MOVIE, "-o", "X.csv/out"), "is a file, not a folder"),
         ((*MOVIE, "--labels", "deep.json"), None),
-        (("rl", "--out", "X.csv/rl.png"), "there is no folder"),
-        (("rl", "--out", "folder.png"), "is a folder, expected a file"),
+        (("rl", "--out", "X.csv/rl"), "is a file, not a folder"),
+        (("rl", "--out", "folder.png"), "folder.png exists"),
         (("demo", "--out", "X.csv/demo.html"), "there is no folder"),
     ],
 )
@@ -67,7 +67,7 @@ def test_errors_before_the_work(here, command, told):
 @pytest.mark.parametrize(
     "command",
     [
-        ("rl", "--out", "{}/rl.png"),
+        ("rl", "--out", "{}/rl"),
         (*MOVIE, "-o", "{}/neurons"),
         ("fit", "X.csv", "Y.csv", "-o", "{}/m"),
         ("demo", "--out", "{}/demo.html"),

@@ -3,59 +3,101 @@
 import importlib.util
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import thinrank as tr
 from thinrank.cli import app
 
 runner = CliRunner()
-SMALL = ["rl", "--tasks", "3", "--features", "10", "--states", "12"]
-
-# few samples: the models are as thick as these allow
-pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+COLUMNS = ["episode", "place", "light", "action", "reward", "terminated"]
+SMALL = ["rl", "--tasks", "2", "--episodes", "4", "--iterations", "5"]
 
 
-def errors(output, method):
-    """The numbers in the row of a method."""
-    (row,) = re.findall(rf"│ {method} +│(.*)│", output)
-    return [float(cell) for cell in row.split("│")]
+def chain(seed, episodes=15):
+    """Walks from 0 to 4, where a reward of 1 ends the episode; the first is cut off."""
+    rng, lines = np.random.default_rng(seed), []
+    for episode in range(episodes):
+        place, over = int(rng.integers(4)), False
+        for _ in range(12 if episode else 2):
+            action = int(rng.integers(2))
+            after = min(max(place + 2 * action - 1, 0), 4)
+            over = after == 4
+            lines.append((episode, place, 0.5, action, 1.0 * over, int(over)))
+            place = after
+            if over:
+                break
+    return pd.DataFrame(
+        lines, columns=["episode", "place", "light", "action", "reward", "terminated"]
+    )
 
 
-def test_table_and_figure(tmp_path):
-    out = tmp_path / "[red]rl.png"  # a path with markup is printed as it is
+def test_simulated_carts(tmp_path):
+    out = tmp_path / "[red]rl"  # a path with markup is printed as it is
     result = runner.invoke(app, [*SMALL, "--out", str(out)])
     assert result.exit_code == 0, result.output
-    assert "3 tasks, 10 features × 3 actions, 10 of the 30 rows" in result.output
-    for method in ("GDT", "pursuit", "group lasso", "lasso", "ridge"):
-        error, seconds = errors(result.output, method)
-        assert error >= 0
-        assert seconds > 0
-    assert f"The figure is in {out}" in result.output
-    assert out.read_bytes().startswith(b"\x89PNG")
+    assert "2 tasks, 160 transitions" in result.output
+    returns = re.search("these policies (.*), one policy for all (.*), every", result.output)
+    assert all(float(value) < 0 for value in returns.groups())
+    assert f"The results are in {out}" in result.output
+    assert "<table" in (out / "index.html").read_text()
+    again = runner.invoke(app, [*SMALL, "--out", str(out)])
+    assert again.exit_code == 2
+    assert "--overwrite" in again.output
 
 
-@pytest.mark.slow
-def test_the_other_family_without_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    command = [*SMALL, "--family", "optimal-value", "--out", str(tmp_path / "rl.png")]
-    result = runner.invoke(app, command)
-    assert result.exit_code == 0
+def test_a_folder_of_logs(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # no page
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    logs.mkdir()
+    for seed in range(2):
+        chain(seed).to_csv(logs / f"walk {seed}.csv", index=False)
+    result = runner.invoke(app, ["rl", str(logs), "--discount", "0.8", "--out", str(out)])
+    assert result.exit_code == 0, result.output
     assert ".[report]" in result.output
-    assert "Value error" in result.output
-    assert not list(tmp_path.iterdir())
+    values = pd.read_csv(out / "values.csv")
+    assert set(values["task"]) == {"walk 0", "walk 1"}
+    np.testing.assert_array_equal(values["policy"], 1)  # to the right everywhere
+    policy = tr.load(out / "model").policy(0)
+    assert policy(np.array([2.0, 0.5])) == 1
+    best = values.groupby("place")["value"].mean()
+    np.testing.assert_allclose(best, 0.8 ** np.arange(3, -1, -1), atol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda t: t.drop(columns="action"), "there is no column action"),
+        (lambda t: t.drop(columns=["place", "light"]), "no column of a state variable"),
+        (lambda t: t.assign(place=np.nan), "column place is empty in line 2"),
+        (lambda t: t.assign(light="dim"), "column light must hold numbers"),
+        (lambda t: t.assign(action=0.5), "column action must hold whole numbers"),
+    ],
+)
+def test_files_that_cannot_be_used(change, told, tmp_path):
+    change(chain(0)).to_csv(tmp_path / "log.csv", index=False)
+    result = runner.invoke(app, ["rl", str(tmp_path / "log.csv"), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 3
+    assert told in re.sub(r"\s+", " ", result.output)
+    assert not (tmp_path / "out").exists()
+
+
+def test_given_next_states_need_no_episodes(tmp_path):
+    table = chain(1)
+    after = table["place"] + 2 * table["action"] - 1
+    given = table.assign(next_place=after.clip(0, 4), next_light=0.5).sample(frac=1, random_state=0)
+    given.drop(columns="episode").to_csv(tmp_path / "log.csv", index=False)
+    out = tmp_path / "out"
+    result = runner.invoke(app, ["rl", str(tmp_path / "log.csv"), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert len(pd.read_csv(out / "values.csv")) == len(table)
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [
-        (["--family", "cubic"], "linear, optimal-value"),
-        (["--out", "rl.txt"], ".png, .svg, .pdf"),
-        (["--out", "no/such/folder/rl.png"], "no folder"),
-        (["--tasks", "2"], "--tasks"),
-        (["--states", "2001"], "--states"),
-        (["--features", "100000"], "--features"),
-        (["--seed", "-1"], "--seed"),
-    ],
+    [(["--tasks", "1"], "--tasks"), (["--seed", "-1"], "--seed"), (["--discount", "2"], "--disc")],
 )
 def test_bad_options_are_usage_errors(options, told):
     result = runner.invoke(app, ["rl", *options])

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from benchmarks.rl_linear_family import make_linear_family
 from scipy import sparse
 
 import thinrank as tr
@@ -230,7 +231,7 @@ def calcium() -> Outcome:
 
 def q_iteration(regressor: Any, logged: bool = False) -> Outcome:
     """Fitted Q-iteration on a family of tasks whose optimal values are known."""
-    family = tr.rl.make_linear_family(4, 12, 2, 8, 2, n_states=150, discount=0.7, random_state=304)
+    family = make_linear_family(4, 12, 2, 8, 2, n_states=150, discount=0.7, random_state=304)
     fqi = tr.rl.MultiTaskFQI(
         family.features, 2, family.discount, regressor, random_state=0,
         n_iterations=1 if logged else 4,

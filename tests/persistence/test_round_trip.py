@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
@@ -240,8 +241,10 @@ def test_a_fit_that_needs_an_unknown_object_is_refused(tmp_path):
     fqi.fit([example_models.Ring(0)], np.arange(3))
     with pytest.raises(TypeError, match=r"values_ is an object of the class .*PredictedValues"):
         tr.save(fqi, tmp_path / "model")
-    with pytest.raises(TypeError, match=r"parameters\.features is an object .*function"):
-        tr.save(tr.rl.MultiTaskFQI(lambda states: states, 2, 0.5), tmp_path / "model")
+    fqi = tr.rl.MultiTaskFQI(lambda states: np.eye(3)[states], 2, 0.5, Ridge(), n_iterations=2)
+    fqi.fit([example_models.Ring(0)], np.arange(3))
+    with pytest.raises(TypeError, match=r"values_\.features is an object .*function"):
+        tr.save(fqi, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks.rl_linear_family import make_linear_family, make_optimal_value_family
 
-from thinrank.rl import make_linear_family, make_optimal_value_family, value_error
+from thinrank.rl import value_error
 
 SIZES = {"n_states": 400, "random_state": 3}
 
@@ -52,15 +53,6 @@ def test_only_the_optimal_values_are_linear_in_the_other_family():
     task = family.tasks[0]
     assert coefficients(family, task.bellman(family.q_star[0], 0.9))[1] < 1e-9
     assert coefficients(family, task.bellman(np.zeros((400, 3)), 0.9))[1] > 0.1
-
-
-def test_it_is_a_family_of_decision_processes(family):
-    for task, offset in zip(family.tasks, family.offsets, strict=True):
-        P = task.kernel.dense()
-        assert P.min() >= 0
-        assert np.allclose(P.sum(axis=2), 1)
-        rewards = task.rewards + offset
-        assert 0 <= rewards.min() <= rewards.max() <= 1
 
 
 def test_there_is_something_to_learn():

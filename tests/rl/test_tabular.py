@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from benchmarks.rl_linear_family import MixtureKernel
 from sklearn.linear_model import LinearRegression
 
 from thinrank.rl import MultiTaskFQI, Tabular, TabularMDP, value_error
-from thinrank.rl.kernels import MixtureKernel
 
 GAMMA = 0.8
 

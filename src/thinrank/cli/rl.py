@@ -1,131 +1,180 @@
-"""``thinrank rl``: learn decision processes jointly and separately, and compare the policies."""
+"""``thinrank rl``: learn policies from logged transitions of one or more decision processes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from thinrank.cli.options import Debug, check_output_file, plain_console
+from thinrank.cli.options import Debug, Overwrite, check_output_folder, plain_console
 from thinrank.cli.running import Output, carry_out
+from thinrank.core.files import atomic_folder, write_text
 from thinrank.core.imports import how_to_install, is_installed
-from thinrank.core.progress import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-    from thinrank.rl.comparison import Comparison
+    from thinrank.rl import PolicyValue, Transitions
+    from thinrank.rl.carts import Carts
 
-_FIGURES = (".png", ".svg", ".pdf")
+# Resamples of the episodes for an interval of the value of a policy: 100 take a minute with long
+# logs.
+_RESAMPLES = 20
+# Penalty of the evaluation: with that of the function, values of short logs diverge.
+_RIDGE = 0.1
 
 
 def rl(
-    family: Annotated[
-        str, typer.Option(help="Family of tasks to draw: linear or optimal-value.")
-    ] = "linear",
-    tasks: Annotated[int, typer.Option(min=3, help="Number of decision processes.")] = 12,
-    features: Annotated[
-        int,
-        typer.Option(
-            min=10,
-            max=2000,  # more than the states of a task would be linearly dependent
-            help="Number of features of a state.",
-        ),
-    ] = 60,
-    states: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=10,
-            max=2000,  # the number of states of a task
-            help="Number of design states; may be given several times.",
-            show_default="30, 60, 120",
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LOGS]...",
+            help="Folders of CSV files (one per task), CSV files, or names of Minari datasets.",
+            show_default="simulated logs",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of families to draw.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first family.")] = 0,
-    out: Annotated[Path, typer.Option(help="File of the figure: .png, .svg or .pdf.")] = Path(
-        "rl.png"
-    ),
+    discount: Annotated[float, typer.Option(min=0, max=1, help="Discount of rewards.")] = 0.95,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of Q-iteration.")] = 50,
+    tasks: Annotated[int, typer.Option(min=2, help="Number of simulated tasks.")] = 6,
+    episodes: Annotated[int, typer.Option(min=2, help="Simulated episodes per task.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of simulations and folds.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("rl"),
+    overwrite: Overwrite = False,
     debug: Debug = False,
 ) -> None:
-    """Learn several decision processes jointly and separately, and compare the policies.
+    """Learn policies for one or more related decision processes from logged transitions.
 
-    Compares the value error of fitted Q-iteration with GDT and pursuit, for which the tasks share
-    features and rank, with that of the group lasso, the lasso and ridge regression.
+    Columns of a file are action, reward, terminated, episode, and state variables. Writes the
+    model, the values of the logged states with the best actions (CSV), and an HTML page to one
+    folder. Without logs, carts that are to be driven to goals of their own are simulated.
     """
-    from thinrank.rl.comparison import FAMILIES, Comparison
+    from thinrank.rl.carts import NAMES, Carts
 
-    if family not in FAMILIES:
-        raise typer.BadParameter(f"must be one of {', '.join(FAMILIES)}", param_hint="--family")
-    if out.suffix not in _FIGURES:
-        raise typer.BadParameter(f"must end in {', '.join(_FIGURES)}", param_hint="--out")
-    check_output_file(out)
-    counts = sorted(set(states or (30, 60, 120)))
-    comparison = Comparison(family, tasks, features, counts, repeats, seed)
+    check_output_folder(out)
+    if out.exists() and not overwrite:
+        raise typer.BadParameter(f"{out} exists; use --overwrite", param_hint="--out")
     output = Output(debug=debug)
-    raise typer.Exit(carry_out("rl", output, lambda: _compare(plain_console(), comparison, out)))
+
+    def work() -> None:
+        console = plain_console()
+        carts = None if logs else Carts(tasks, seed)
+        if carts is None:
+            read = _read(logs or [])
+        else:
+            named = (f"goal at {goal:+.2f}" for goal in carts.goals)
+            read = {name: (carts.log(task, episodes), NAMES) for task, name in enumerate(named)}
+        _learn(console, read, carts, discount, iterations, seed, out)
+
+    raise typer.Exit(carry_out("rl", output, work))
 
 
-def _compare(console: Console, comparison: Comparison, out: Path) -> None:
-    """Run the comparison, print a table and draw the figure."""
-    drawn = is_installed("matplotlib")
-    if not drawn:
-        console.print(
-            f"No figure will be drawn: for one {how_to_install('report')}", soft_wrap=True
-        )
-    pairs = comparison.features * comparison.actions
-    console.print(
-        f"{comparison.tasks} tasks, {comparison.features} features × {comparison.actions} actions, "
-        f"{comparison.rows} of the {pairs} rows of Θ* non-zero, rank {comparison.rank}."
-    )
-    with _bar(console, comparison.fits) as advance:
-        records = comparison.run(advance)
-    console.print(_table(records, comparison.states))
-    console.print(
-        "Mean squared difference between the values of the learned policies and the optimal ones. "
-        "GDT and pursuit choose sizes and ridge by a criterion, the others a penalty by "
-        "cross-validation."
-    )
-    if drawn:
-        from thinrank.report.value_errors import draw_value_errors  # matplotlib is optional
+def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
+    """The log of every task, and the names of its state variables."""
+    from thinrank.rl.minari import from_minari
+    from thinrank.rl.transition_files import read_file, read_folder
 
-        draw_value_errors(records, out)
-        console.print(f"The figure is in {out}", soft_wrap=True)
+    found: dict[str, tuple[Transitions, list[str]]] = {}
+    for name in logs:
+        if Path(name).is_dir():
+            found |= read_folder(Path(name))
+        elif Path(name).suffix == ".csv":
+            found[Path(name).stem] = read_file(Path(name))
+        else:
+            found[name] = from_minari(name), []
+    return found
 
 
-def _table(records: list[dict[str, Any]], states: Sequence[int]) -> Table:
+def _learn(
+    console: Console,
+    read: dict[str, tuple[Transitions, list[str]]],
+    carts: Carts | None,
+    discount: float,
+    iterations: int,
+    seed: int,
+    out: Path,
+) -> None:
+    """Fit, print a table, and write the folder."""
+    from thinrank.persistence import save
+    from thinrank.rl import CommonPart, MultiTaskFQI, fitted_q_evaluation
+    from thinrank.rl.transition_files import values_table
+
+    logs = [log for log, _ in read.values()]
+    given: dict[str, Any] = {"discount": discount, "n_iterations": iterations, "random_state": seed}
+    with console.status("learning"):
+        fqi = MultiTaskFQI(**given).fit_batch(logs)
+        values = [
+            fitted_q_evaluation(
+                log, fqi.policy(task), fqi.values_.features, fqi.n_actions_, discount,
+                ridge=_RIDGE, n_resamples=_RESAMPLES, seed=seed,
+            )
+            for task, log in enumerate(logs)
+        ]  # fmt: skip
+    sizes = dict(fqi.best_params_ or {})
+    told = [
+        f"{len(logs)} tasks, {sum(map(len, logs))} transitions, {fqi.n_features_} features, "
+        f"{fqi.n_actions_} actions. {_words(sizes, len(logs))}"
+    ]
+    if carts is not None:
+        alone = MultiTaskFQI(**given, regressor=CommonPart(None, None, common_ridge=np.inf))
+        learners = {
+            "these policies": fqi,
+            "one policy for all": MultiTaskFQI(**given, pooled=True).fit_batch(logs),
+            "every task by itself": alone.fit_batch(logs),
+        }
+        returns = {name: carts.value(each.policy, discount) for name, each in learners.items()}
+        figures = ", ".join(f"{name} {value:.2f}" for name, value in returns.items())
+        told.append(f"Mean discounted return of simulated episodes: {figures}.")
+    rows = _rows(read, values, discount)
+    _print(console, told, rows)
+    paged = all(is_installed(library) for library in ("matplotlib", "jinja2"))
+    with atomic_folder(out) as folder:
+        save(fqi, folder / "model")
+        write_text(folder / "values.csv", values_table(fqi, read))
+        if paged:
+            from thinrank.report.policy_page import write_policy_page
+
+            write_policy_page(folder / "index.html", told, rows, fqi.history_.bellman_residuals)
+    if not paged:
+        console.print(f"No page is written: for one {how_to_install('report')}", soft_wrap=True)
+    console.print(f"The results are in {out}", soft_wrap=True, markup=False)
+
+
+def _words(sizes: dict[str, Any], tasks: int) -> str:
+    """What was chosen."""
+    if tasks == 1:
+        return f"The penalty is {sizes['common_ridge']:g}."
+    if sizes["rank"] == 0:
+        return "Held-out episodes show no difference between the tasks: all have one policy."
+    rank = "any rank" if sizes["rank"] is None else f"rank {sizes['rank']}"
+    return f"Tasks deviate from their common part with {rank}."
+
+
+def _rows(
+    read: dict[str, tuple[Transitions, list[str]]], values: list[PolicyValue], discount: float
+) -> list[tuple[str, ...]]:
+    """Task, transitions, episodes, return of the log, and value of the policy with interval."""
+    rows: list[tuple[str, ...]] = []
+    for (name, (log, _)), value in zip(read.items(), values, strict=True):
+        first = np.unique(log.episodes, return_index=True)[1]
+        weights = discount ** (np.arange(len(log)) - first[log.episodes]).astype(float)
+        logged = float(np.sum(weights * log.rewards)) / len(first)
+        told = f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
+        rows.append((name, str(len(log)), str(len(first)), f"{logged:.4g}", told))
+    return rows
+
+
+def _print(console: Console, told: list[str], rows: list[tuple[str, ...]]) -> None:
     from rich.table import Table
 
-    table = Table(title="Value error by number of design states")
-    table.add_column("method")
-    for count in states:
-        table.add_column(str(count), justify="right")
-    table.add_column("seconds per fit", justify="right")
-    for name in dict.fromkeys(record["method"] for record in records):
-        own = [record for record in records if record["method"] == name]
-        means = [
-            np.mean([record["value_error"] for record in own if record["states"] == count])
-            for count in states
-        ]
-        seconds = np.mean([record["seconds"] for record in own])
-        table.add_row(name, *(f"{mean:.2g}" for mean in means), f"{seconds:.2f}")
-    return table
+    from thinrank.report.policy_page import HEADER
 
-
-@contextmanager
-def _bar(console: Console, total: int) -> Iterator[Any]:
-    """Yield a function that advances the bar and shows what is fitted next."""
-    with progress_bar("", total, console=console, transient=True) as update:
-        done = -1
-
-        def advance(next_one: str) -> None:
-            nonlocal done
-            done += 1
-            update(done, text=next_one)
-
-        yield advance
+    for text in told:
+        console.print(text, soft_wrap=True, markup=False)
+    table = Table()
+    for number, heading in enumerate(HEADER):
+        table.add_column(heading, justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

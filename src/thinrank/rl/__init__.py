@@ -4,7 +4,6 @@ from thinrank.rl import gym, minari
 from thinrank.rl.action_values import GreedyPolicy
 from thinrank.rl.common_part import CommonPart
 from thinrank.rl.estimates import PolicyValue, evaluate
-from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
 from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
 from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.history import QHistory, QRecord
@@ -16,7 +15,6 @@ from thinrank.rl.transitions import Transitions
 __all__ = [
     "CommonPart",
     "ExpectedTask",
-    "Family",
     "Fourier",
     "GenerativeTask",
     "GreedyPolicy",
@@ -34,8 +32,6 @@ __all__ = [
     "fitted_q_evaluation",
     "gym",
     "importance_sampling",
-    "make_linear_family",
-    "make_optimal_value_family",
     "minari",
     "value_error",
 ]

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.imports import import_optional
-from thinrank.rl.kernels import DenseKernel
 from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
 
@@ -109,7 +108,7 @@ def table_family(
         )
         rewards = np.divide(earned, P, out=np.zeros_like(P), where=P > 0)
         rewards += extra * going[..., None]
-        tasks.append(TabularMDP(DenseKernel(P), rewards, plain.terminal, episodic=True))
+        tasks.append(TabularMDP(P, rewards, plain.terminal, episodic=True))
     return tasks
 
 

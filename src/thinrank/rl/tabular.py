@@ -3,17 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from thinrank.core.checks import check_finite
-from thinrank.rl.kernels import as_kernel
 from thinrank.rl.tasks import Policy
 
 # Iteration limit of undiscounted value iteration. Finite episodic processes converge geometrically;
 # this many sweeps mean that they do not converge at all.
 _MAX_SWEEPS = 30_000
+# Tolerance for rounding errors: negative probabilities, and sums that differ from 1.
+_SLACK = 1e-8
+
+
+class Kernel(Protocol):
+    """Transition probabilities P(s′ | s, a) over S states and A actions."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_states, n_actions)."""
+
+    def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw one next state per state."""
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Expectation Σ_s′ P(s′ | s, a)·values(s′), of shape (n_states, n_actions)."""
+
+    def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
+        """The same expectation for the given states and one action."""
+
+    def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Solve v = rewards + P_π·(factor·v) for v of shape (n_states,), π(s) = ``actions[s]``."""
+
+    def dense(self) -> np.ndarray:
+        """All probabilities, of shape (n_states, n_actions, n_states)."""
+
+
+class _Table:
+    """Transition probabilities in an array of shape (n_states, n_actions, n_states)."""
+
+    def __init__(self, probabilities: np.ndarray) -> None:
+        P = np.asarray(probabilities, dtype=float)
+        if P.ndim != 3 or P.shape[0] != P.shape[2] or 0 in P.shape:
+            raise ValueError(f"transitions must have the shape (S, A, S), got {P.shape}")
+        check_distributions("transitions", P)
+        self._P = P
+        self._steps = distribution_functions(P.reshape(-1, P.shape[2]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._P.shape[0], self._P.shape[1]
+
+    def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
+        return draw(self._steps, states * self.shape[1] + action, self.shape[0], rng)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        return self._P @ values
+
+    def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
+        return (self._P[:, action] @ values)[states]
+
+    def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        S = self.shape[0]
+        chosen = self._P[np.arange(S), actions]
+        return np.linalg.solve(np.eye(S) - chosen * factor, rewards)
+
+    def dense(self) -> np.ndarray:
+        return self._P
 
 
 class TabularMDP:
@@ -22,8 +79,8 @@ class TabularMDP:
     Parameters
     ----------
     transitions : ndarray of shape (n_states, n_actions, n_states), or Kernel
-        P(s′ | s, a), with the next state as last axis; or an object of
-        :mod:`thinrank.rl.kernels`.
+        P(s′ | s, a), with the next state as last axis; or an object with the methods of
+        ``thinrank.rl.tabular.Kernel``.
     rewards : ndarray of shape (n_states, n_actions) or (n_states, n_actions, n_states)
         R(s, a), or the reward of each transition.
     terminal : boolean ndarray of shape (n_states,), default=None
@@ -60,7 +117,9 @@ class TabularMDP:
         *,
         episodic: bool = False,
     ) -> None:
-        self.kernel = as_kernel(transitions)
+        self.kernel: Kernel = (
+            transitions if hasattr(transitions, "mean_at") else _Table(transitions)
+        )
         S, A = self.kernel.shape
         self.by_transition = np.asarray(rewards, dtype=float)
         if self.by_transition.shape not in ((S, A), (S, A, S)):
@@ -280,3 +339,27 @@ def value_error(
         best = task.optimal_q(float(gamma)) if optimal is None else optimal[i]
         errors.append(np.mean((best - task.q_of(policy, float(gamma))) ** 2))
     return float(np.mean(errors))
+
+
+def check_distributions(name: str, P: np.ndarray) -> None:
+    """Raise a ValueError unless the entries are distributions along the last axis."""
+    check_finite(name, P)
+    if P.min() < -_SLACK:
+        raise ValueError(f"{name} must be probabilities, but one is {P.min():.2g}")
+    gap = float(np.abs(P.sum(axis=-1) - 1).max())
+    if gap > _SLACK:
+        raise ValueError(f"{name} must sum to 1 along the last axis; one is off by {gap:.2g}")
+
+
+def distribution_functions(P: np.ndarray) -> np.ndarray:
+    """Distribution functions of the rows, concatenated: that of row i increases from i to i + 1."""
+    steps = np.cumsum(np.maximum(P, 0.0), axis=1)
+    steps /= steps[:, -1:]
+    return (steps + np.arange(len(P))[:, None]).ravel()
+
+
+def draw(steps: np.ndarray, rows: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw an index in [0, width) from the distribution of each given row."""
+    found = np.searchsorted(steps, rows + rng.random(len(rows)), side="right")
+    # the sum of a row number and a number just below 1 may be rounded up to the next row
+    return np.minimum(found - rows * width, width - 1)

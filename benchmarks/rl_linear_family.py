@@ -1,16 +1,17 @@
-"""Families of related decision processes whose optimal values are row sparse and of low rank."""
+"""Families of related decision processes whose optimal values are row sparse and of low rank.
+
+The study ``rl-sparse-family`` of the paper, an example and tests learn them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from thinrank.rl.features import Lookup
-from thinrank.rl.kernels import MixtureKernel
-from thinrank.rl.tabular import TabularMDP
+from thinrank.rl import Lookup, TabularMDP
+from thinrank.rl.tabular import check_distributions, distribution_functions, draw
 
 # Features are uniform on ±√3: mean 0 and variance 1, like the predictors in the paper's
 # simulations, but bounded.
@@ -34,20 +35,8 @@ _CLASSES = 12
 class Family:
     """Several tasks with the same states, actions and features.
 
-    Attributes
-    ----------
-    tasks : tuple of TabularMDP
-        The tasks.
-    features : Lookup
-        The feature map φ. Feature 0 is the constant 1; ``features.table`` holds all features.
-    theta : ndarray of shape (n_actions * n_features, n_tasks)
-        Θ*, with Q*_k(s, a) = Σᵢ φᵢ(s)·Θ*[a·p + i, k] exactly.
-    q_star : ndarray of shape (n_tasks, n_states, n_actions)
-        Q* of each task.
-    discount : float
-        The discount γ.
-    offsets : ndarray of shape (n_tasks,)
-        The constant that was subtracted from the rewards of each task.
+    ``theta`` is Θ* with Q*_k(s, a) = Σᵢ φᵢ(s)·Θ*[a·p + i, k] exactly, feature 0 is the constant 1,
+    and ``offsets`` are the constants that were subtracted from the rewards of the tasks.
     """
 
     tasks: tuple[TabularMDP, ...]
@@ -88,63 +77,12 @@ def make_linear_family(
 
         R_k(s, a) = ψ(s, a)ᵀρ_k,    P_k(s′ | s, a) = ψ(s, a)ᵀν_k(s′).
 
-    Then for *any* values V the Bellman update R_k + γP_kV is linear in the features, and the
-    coefficients of all tasks together are row sparse and of low rank. Proof: ψ(s, a) = Wᵀφ(s, a),
-    where W has A·p rows and r columns, with the rows (1/r)·1 for the constants, u for φ₊, d_{ai}
-    for the features of an action, and zero for all other features. Hence
-    R_k + γP_kV = φᵀW(ρ_k + γ∫V dν_k), and the coefficients of all tasks are WZ with Z of shape
-    (r, k). ∎ In particular Θ* = WZ*: 2A rows belong to the constants and the shared feature, the
-    other rows to features of one action, and the rank is r if there are at least r tasks.
-
-    The class rewards of all tasks are close to ±u, and every d_{ai} has a smaller component in the
-    direction of u than orthogonal to it. So φ₊ determines which states are good for all actions,
-    while the features of the actions determine mostly where the actions lead: each measure ν has
-    positive probability for the 3 % of the states that are best for random values of the classes.
-    Therefore the action with the largest immediate reward is not always optimal, and the best
-    action depends on the state and on the task. Next states are random and their values differ, so
-    that targets are noisy although rewards are not.
-
-    A constant is subtracted from the rewards of each task so that the mean of its Q* is a random
-    number of the size of its standard deviation. This changes neither policies nor value errors.
-    Without it, the level 1/(2(1 − γ)) of Q would be much larger than its variation, a disadvantage
-    for penalised methods; with a mean of zero the rank would be r − 1. ``rewards + offsets`` are in
-    [0, 1].
-
-    Parameters
-    ----------
-    n_tasks : int, default=20
-        Number of tasks k.
-    n_features : int, default=200
-        Number of features p of a state, including the constant.
-    n_actions : int, default=3
-        Number of actions A.
-    row_sparsity : int, default=10
-        Number of non-zero rows of Θ*, at least 3A: the constant, the shared feature and at least
-        one further feature for every action.
-    rank : int, default=3
-        Rank r of Θ*, at least 2 and at most ``row_sparsity − 2·n_actions + 2`` and ``n_tasks``.
-    n_states : int, default=2000
-        Number of states S.
-    discount : float, default=0.9
-        The discount γ in (0, 1).
-    random_state : int, Generator or None, default=0
-        Seed; None for a random one.
-
-    Returns
-    -------
-    Family
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> family = make_linear_family(n_states=300)
-    >>> family.theta.shape, len(family.row_support), int(np.linalg.matrix_rank(family.theta))
-    ((600, 20), 10, 3)
+    Then ψ(s, a) = Wᵀφ(s, a), where the rows of W are (1/r)·1 for the constants, u for φ₊ and d_{ai}
+    for the features of an action, and for *any* values V the coefficients of the Bellman updates,
+    W(ρ_k + γ∫V dν_k), are row sparse and of rank r. φ₊ determines which states are good, the other
+    features mostly where the actions lead. A constant is subtracted from the rewards of a task so
+    that the mean of its Q* is of the size of its standard deviation.
     """
-    _check_sizes(n_tasks, n_features, n_actions, row_sparsity, rank, n_states, discount)
-    most = min(row_sparsity - 2 * n_actions + 2, n_tasks)
-    if not 2 <= rank <= most:
-        raise ValueError(f"rank must be from 2 to {most} with these sizes, got {rank}")
     rng = np.random.default_rng(random_state)
     phi = _features(rng, n_states, n_features)
     shared, *own = _active_features(rng, n_features, [1, *_parts(row_sparsity, n_actions)])
@@ -181,34 +119,10 @@ def make_optimal_value_family(
 ) -> Family:
     """Tasks whose Q* is sparse and of low rank, but not what comes before it.
 
-    For each action, Θ* is a product of normal factors on the constant and some features, scaled so
-    that Q* has unit variance. The transitions are mixtures of measures whose weights do not depend
-    on the features. The rewards follow from both, ::
-
-        R_k = Q*_k − γ·P_k·max Q*_k,
-
-    so that Q*_k solves the Bellman optimality equation. Bellman updates of other functions than Q*
-    are not linear in the features: with this family the model of fitted Q-iteration is wrong before
-    convergence. Rewards may have any sign and size.
-
-    Parameters
-    ----------
-    n_tasks, n_features, n_actions, row_sparsity, n_states, discount, random_state
-        As for :func:`make_linear_family`, with the same defaults.
-    rank : int, default=3
-        Rank of Θ*, at most ``row_sparsity`` and ``n_tasks``.
-
-    Returns
-    -------
-    Family
-        Its ``offsets`` are zero.
+    Θ* is a product of normal factors, the transitions do not depend on the features, and the
+    rewards R_k = Q*_k − γ·P_k·max Q*_k follow: the model of fitted Q-iteration is wrong before
+    convergence.
     """
-    _check_sizes(n_tasks, n_features, n_actions, row_sparsity, rank, n_states, discount)
-    if not 1 <= rank <= min(row_sparsity, n_tasks):
-        raise ValueError(
-            f"rank must be from 1 to {min(row_sparsity, n_tasks)}, got {rank}: there are "
-            f"{row_sparsity} rows and {n_tasks} tasks"
-        )
     rng = np.random.default_rng(random_state)
     phi = _features(rng, n_states, n_features)
     active = _active_features(rng, n_features, _parts(row_sparsity + n_actions, n_actions))
@@ -300,25 +214,52 @@ def _values(phi: np.ndarray, theta: np.ndarray, n_actions: int) -> np.ndarray:
     return np.einsum("sp,apk->ksa", phi, blocks, optimize=True)
 
 
-def _check_sizes(
-    n_tasks: int,
-    n_features: int,
-    n_actions: int,
-    row_sparsity: int,
-    rank: int,
-    n_states: int,
-    discount: float,
-) -> None:
-    for name, value, low, high in (
-        ("n_tasks", n_tasks, 1, None),
-        ("n_actions", n_actions, 2, None),
-        ("n_features", n_features, 2, None),
-        ("n_states", n_states, 2, None),
-        ("rank", rank, 1, None),
-        ("row_sparsity", row_sparsity, 3 * n_actions, n_features),
-    ):
-        if not isinstance(value, Integral) or value < low or (high is not None and value > high):
-            allowed = f"at least {low}" if high is None else f"from {low} to {high}"
-            raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
-    if not 0 < discount < 1:
-        raise ValueError(f"discount must be between 0 and 1, got {discount!r}")
+class MixtureKernel:
+    """Transition probabilities of low rank, as a mixture of few measures.
+
+    P(s′ | s, a) = Σⱼ ψⱼ(s, a)·νⱼ(s′), with ``weights`` ψ of shape (n_states, n_actions, n_measures)
+    and ``measures`` ν of shape (n_measures, n_states). No array of size S × S is stored.
+    """
+
+    def __init__(self, weights: np.ndarray, measures: np.ndarray) -> None:
+        W, N = np.asarray(weights, dtype=float), np.asarray(measures, dtype=float)
+        if W.ndim != 3 or N.ndim != 2 or N.shape != (W.shape[2], W.shape[0]):
+            raise ValueError(
+                "weights must have the shape (S, A, r) and measures (r, S), "
+                f"got {W.shape} and {N.shape}"
+            )
+        check_distributions("weights", W)
+        check_distributions("measures", N)
+        self._W, self._N = W, N
+        self._classes = distribution_functions(W.reshape(-1, W.shape[2]))
+        self._steps = distribution_functions(N)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_states, n_actions)."""
+        return self._W.shape[0], self._W.shape[1]
+
+    def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw one next state per state."""
+        S, A = self.shape
+        chosen = draw(self._classes, states * A + action, self._W.shape[2], rng)
+        return draw(self._steps, chosen, S, rng)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Expected values of the next state, of shape (n_states, n_actions)."""
+        return self._W @ (self._N @ values)
+
+    def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
+        """The same for given states and one action."""
+        return self._W[states, action] @ (self._N @ values)
+
+    def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Solve v = rewards + Ψ_π·u through the r unknowns u = N·(factor·v)."""
+        chosen = self._W[np.arange(self.shape[0]), actions]
+        N = self._N * factor
+        u = np.linalg.solve(np.eye(len(N)) - N @ chosen, N @ rewards)
+        return rewards + chosen @ u
+
+    def dense(self) -> np.ndarray:
+        """All probabilities."""
+        return self._W @ self._N

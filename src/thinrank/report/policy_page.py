@@ -1,0 +1,47 @@
+"""The page of ``thinrank rl``: the learned policies of one or more decision processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from thinrank.core.files import write_text
+from thinrank.core.imports import import_optional
+from thinrank.report.document import (
+    WIDTH,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    check_libraries,
+    drawing,
+    render_html,
+)
+
+HEADER = "task", "transitions", "episodes", "return of the log", "value of the policy"
+"""Columns of the table of tasks."""
+
+
+def write_policy_page(
+    path: Path, told: list[str], rows: list[tuple[str, ...]], residuals: list[float]
+) -> None:
+    """Write the page: what was found, a row per task, and the Bellman residual by iteration."""
+    check_libraries()
+    page = Page("Policies from logged transitions")
+    page.add(Text(told[0], stress=True), *map(Text, told[1:]))
+    note = (
+        "Discounted, from the first states of the episodes, by fitted Q evaluation with a 95 % "
+        "interval over episodes, which does not contain the error of the linear model. "
+        "`values.csv` has the best action of every logged state; `tr.load('model').policy(0)` is "
+        "the policy of the first task."
+    )
+    page.add(Section("Tasks"), Table(HEADER, list(rows), note=note, literal=True))
+    with drawing():
+        figure = import_optional("matplotlib.figure").Figure((WIDTH, 2.6), layout="constrained")
+        axis = figure.subplots()
+        axis.plot(range(1, len(residuals) + 1), residuals)
+        axis.set(xlabel="iteration", ylabel="Bellman residual", ylim=(0, None))
+        caption = "Distance of the values from their Bellman update: it falls and levels off."
+        page.add(Section("Convergence"), Picture("residual", figure, caption))
+        content = render_html(page)
+    write_text(path, content)
