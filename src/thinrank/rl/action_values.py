@@ -16,6 +16,8 @@ from thinrank.rl.rows import Rows
 class ActionValues(Protocol):
     """Action values Q of several tasks."""
 
+    features: Features
+
     def values(self, task: int, states: Any) -> np.ndarray:
         """Q(s, ·) of a task, of shape (n_states, n_actions)."""
         ...

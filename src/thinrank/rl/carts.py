@@ -31,7 +31,8 @@ class Carts:
             parts.append((states, actions, rewards, after, never, np.arange(episodes)))
             states = after
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return Transitions(*columns[:5], episodes=columns[5])
+        states, actions, rewards, after, never, numbers = columns
+        return Transitions(states, actions, rewards, after, never, episodes=numbers)
 
     def value(self, policy: Callable[[int], Any], discount: float) -> float:
         """Mean discounted return of episodes of 100 steps, the same for all policies."""
