@@ -3,23 +3,22 @@
 Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py PART [--runs 200] [--jobs 4] [--markdown F]
 
 PART is "discoveries", "intervals", "generalization" or "yeast" (which needs THINRANK_DATA). Seeds
-from 600,000 on have not been used to choose anything. hidimstat is compared if it is installed
-(benchmarks/inference_requirements.txt); it takes minutes per data set.
+are odd numbers from 600,001 on; even ones have been used to choose. hidimstat is compared if it is
+installed (benchmarks/inference_requirements.txt); it takes minutes per data set.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import inference_problems as problems
 import numpy as np
-from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, table
+from output import arguments_of, machine, publish, runs_of_all, table
 from scipy.stats import false_discovery_control
 from sklearn.linear_model import Ridge
 
@@ -27,21 +26,12 @@ import thinrank as tr
 from thinrank.inference.knockoffs import sign_threshold
 
 LEVEL = 0.1
-Cells = list[list[dict[str, float]]]
+SEED = 600_001
 
 
-def of_all_runs(work: Callable[..., Any], cells: int, options: Any) -> list[list[Any]]:
-    """The results of ``work(cell, seed)`` for each cell, all runs."""
-    seeds = range(options.first_seed, options.first_seed + options.repetitions)
-    calls = (delayed(_quiet)(work, cell, seed) for seed in seeds for cell in range(cells))
-    found = Parallel(options.jobs)(calls)
-    return [found[cell::cells] for cell in range(cells)]
-
-
-def _quiet(work: Callable[..., Any], cell: int, seed: int) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return work(cell, seed)
+def all_runs(work: Callable[..., Any], cells: Iterable[Any], options: Any) -> list[list[Any]]:
+    """The results of ``work(cell, seed)`` for each cell; odd seeds, even ones serve to choose."""
+    return runs_of_all(work, cells, range(SEED, SEED + 2 * options.repetitions, 2), options)
 
 
 def percent(values: Any) -> str:
@@ -55,13 +45,27 @@ def percent(values: Any) -> str:
 # ---------------------------------------------------------------- false discoveries
 
 
-def discoveries_of(cell: int, seed: int) -> dict[str, tuple[float, float]]:
+def discoveries_of(cell: dict, seed: int, others: bool = True) -> dict[str, tuple[float, float]]:
     """Proportion of false discoveries and power at q = 0.1, per method."""
-    X, Y, true = problems.discoveries(seed, problems.CELLS[cell])
+    X, Y, true = problems.discoveries(seed, cell)
     select = tr.inference.select_predictors
     chosen = {
         "auto": select(X, Y).selected,
         "auto, equal variance": select(X, Y, robust=False).selected,
+    }
+    if others:
+        chosen |= _by_other_methods(X, Y, true)
+    found = {}
+    for name, selected in chosen.items():
+        right = int(np.isin(selected, true).sum())
+        power = right / len(true) if len(true) else np.nan
+        found[name] = (len(selected) - right) / max(len(selected), 1), power
+    return found
+
+
+def _by_other_methods(X: np.ndarray, Y: np.ndarray, true: np.ndarray) -> dict[str, np.ndarray]:
+    select = tr.inference.select_predictors
+    chosen = {
         "row tests given all": select(X, Y, method="row_tests", adjust_for="all").selected,
         "model-X knockoffs": select(X, Y, method="model_x_knockoffs").selected,
         "MANOVA + BH": np.flatnonzero(false_discovery_control(problems.manova(X, Y)) <= LEVEL),
@@ -72,19 +76,15 @@ def discoveries_of(cell: int, seed: int) -> dict[str, tuple[float, float]]:
     if find_spec("hidimstat"):
         p_values = false_discovery_control(problems.hidimstat_p_values(X, Y))
         chosen["hidimstat + BH"] = np.flatnonzero(p_values <= LEVEL)
-    found = {}
-    for name, selected in chosen.items():
-        right = int(np.isin(selected, true).sum())
-        power = right / len(true) if len(true) else np.nan
-        found[name] = (len(selected) - right) / max(len(selected), 1), power
-    return found
+    return chosen
 
 
 def discoveries(options: Any) -> list[str]:
-    cells = of_all_runs(discoveries_of, len(problems.CELLS), options)
+    chosen = [c for c in problems.CELLS if any(t in problems.in_words(c) for t in options.cells)]
+    cells = all_runs(partial(discoveries_of, others=not options.auto), chosen, options)
     names = list(cells[0][0])
     lines = [
-        f"{problems.DISCOVERIES}; q = {LEVEL}, {options.repetitions} runs per row. In rows with "
+        f"{problems.DISCOVERIES}; q = {LEVEL}, {len(cells[0])} runs per row. In rows with "
         "factors predictors share factors, and there are 200 rows.",
     ]
     for place, heading in enumerate(("False discovery rate", "Power")):
@@ -93,7 +93,7 @@ def discoveries(options: Any) -> list[str]:
                 problems.in_words(cell),
                 *(percent([run.get(n, (np.nan,) * 2)[place] for run in runs]) for n in names),
             ]
-            for cell, runs in zip(problems.CELLS, cells, strict=True)
+            for cell, runs in zip(chosen, cells, strict=True)
             if place == 0 or cell["signal"] != "none"
         ]
         lines += ["", f"{heading} (percent ± standard error):", ""]
@@ -110,9 +110,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-def intervals_of(cell: int, seed: int) -> dict[str, float]:
+def intervals_of(setting: str, seed: int) -> dict[str, float]:
     """Shares of intervals that cover, and their widths, of one fit that chooses its sizes."""
-    X, Y, truth = problems.intervals(seed, *list(problems.SETTINGS.values())[cell])
+    X, Y, truth = problems.intervals(seed, *problems.SETTINGS[setting])
     est = tr.SparseReducedRankRegressor().fit(X, Y)
     chosen = np.zeros(truth.shape, dtype=bool)
     chosen[np.ix_(est.row_support_, est.column_support_)] = True
@@ -126,10 +126,9 @@ def intervals_of(cell: int, seed: int) -> dict[str, float]:
     return found
 
 
-def layers_of(cell: int, seed: int) -> dict[str, float]:
+def layers_of(sizes: tuple[int, ...], seed: int) -> dict[str, float]:
     """Shares of intervals for the layers that cover: example 2 of SOFARI."""
     X, Y, U, D = problems.sofari(seed)
-    sizes = ((3, 15, 15), ())[cell]
     est = tr.SparseReducedRankRegressor(*sizes).fit(X, Y)
     ends = tr.inference.confidence_intervals(est, X, Y, of="layers", predictors="all")
     found = {}
@@ -144,7 +143,7 @@ def layers_of(cell: int, seed: int) -> dict[str, float]:
 
 
 def intervals(options: Any) -> list[str]:
-    cells = of_all_runs(intervals_of, len(problems.SETTINGS), options)
+    cells = all_runs(intervals_of, problems.SETTINGS, options)
     kinds = ("non-zero", "zero", "chosen", "width")
     rows = []
     for setting, runs in zip(problems.SETTINGS, cells, strict=True):
@@ -164,7 +163,7 @@ def intervals(options: Any) -> list[str]:
         "",
     ]
     names = [f"{part}{layer}" for layer in range(3) for part in "du"]
-    cells = of_all_runs(layers_of, 2, options)
+    cells = all_runs(layers_of, ((3, 15, 15), ()), options)
     rows = [
         [sizes, len(runs), *(percent([run.get(name, np.nan) for run in runs]) for name in names)]
         for sizes, runs in zip(("sizes 3, 15, 15 given", "sizes chosen"), cells, strict=True)
@@ -184,9 +183,9 @@ NESTED = {
 }
 
 
-def generalization_of(cell: int, seed: int) -> tuple[float, ...]:
+def generalization_of(name: str, seed: int) -> tuple[float, ...]:
     """Hits of both intervals, the ratio of their widths, and errors of both estimates."""
-    name, (n, p, folds, repeats) = list(NESTED.items())[cell]
+    n, p, folds, repeats = NESTED[name]
     rng = np.random.default_rng(seed)
     B = np.zeros((p, 3))
     B[:4] = 0.5 * rng.standard_normal((4, 3))
@@ -211,9 +210,7 @@ def generalization_of(cell: int, seed: int) -> tuple[float, ...]:
 
 def generalization(options: Any) -> list[str]:
     rows = []
-    for name, runs in zip(
-        NESTED, of_all_runs(generalization_of, len(NESTED), options), strict=True
-    ):
+    for name, runs in zip(NESTED, all_runs(generalization_of, NESTED, options), strict=True):
         columns = np.asarray(runs, dtype=float).T
         means = columns.mean(axis=1)
         shares = [percent(column) for column in columns[:2]]
@@ -270,8 +267,12 @@ PARTS = {
 def main() -> None:
     parser = arguments_of(__doc__, repetitions=200)
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--first-seed", type=int, default=600_000)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="begin no further seed after these")
+    parser.add_argument(
+        "--cells", nargs="+", default=[""], help="texts: only such rows of discoveries"
+    )
+    parser.add_argument("--auto", action="store_true", help="no other methods for discoveries")
     options = parser.parse_args()
     lines = [*PARTS[options.part](options), "", f"Machine: {machine()}"]
     publish(lines, options.markdown)

@@ -6,9 +6,14 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
 
 sys.path.append(str(Path(__file__).parents[1]))  # for the paper's experiments, not installed
 
@@ -76,3 +81,27 @@ def publish(lines: Iterable[str], markdown: Path | None) -> None:
     print(text)
     if markdown:
         markdown.write_text(text)
+
+
+def runs_of_all(
+    work: Callable[..., Any], settings: Iterable[Any], seeds: Iterable[int], options: Any
+) -> list[list[Any]]:
+    """The results of ``work(setting, seed)``: for each setting, those of all seeds.
+
+    After ``--seconds`` no further seed begins, so that there may be fewer results than seeds.
+    """
+    settings, end = list(settings), time.monotonic() + (options.seconds or float("inf"))
+
+    def calls() -> Iterator[Any]:
+        for seed in seeds:
+            if time.monotonic() < end:
+                yield from (delayed(_quiet)(work, setting, seed) for setting in settings)
+
+    found = Parallel(options.jobs)(calls())
+    return [found[place :: len(settings)] for place in range(len(settings))]
+
+
+def _quiet(work: Callable[..., Any], setting: Any, seed: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work(setting, seed)
