@@ -25,7 +25,7 @@ demo: $(VENV)/installed-report
 	$(BIN)/thinrank demo
 
 # The paper's experiments: make reproduce STUDY="table1 noise" QUICK=1; all of them without STUDY.
-reproduce: $(VENV)/installed-report
+reproduce: $(VENV)/installed-plot
 	$(BIN)/python -m paper $(STUDY) $(if $(QUICK),--quick) $(REPRODUCE_OPTIONS)
 
 # One BLAS thread per process: the tests themselves run in parallel.

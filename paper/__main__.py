@@ -17,7 +17,7 @@ from pathlib import Path
 from paper import STUDIES
 from paper.pages import write_index, write_study
 from paper.study import StudyError, load_records, run_study
-from thinrank.report.document import check_libraries
+from thinrank.core.imports import import_optional
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -48,7 +48,7 @@ def main(words: list[str] | None = None) -> int:
     """Run studies and write their pages; 1 if one failed."""
     options = arguments(words)
     try:
-        check_libraries()
+        import_optional("matplotlib")
     except ImportError as error:
         print(error)
         return 1

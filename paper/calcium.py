@@ -42,7 +42,6 @@ from thinrank.report.document import (
     Section,
     Table,
     Text,
-    Verdict,
 )
 from thinrank.selection import estimate_rank
 
@@ -360,7 +359,7 @@ def _region_row(name: str, region: pd.Series) -> tuple[Cell, ...]:
         name,
         f"{region['region']:.0f}",
         number(region["significance"], 1),
-        Verdict("found", True) if region["found"] else Verdict("not found", False),
+        "✓ found" if region["found"] else "✗ not found",
         *(number(region.get(field), 2) for field in scores),
     )
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
 from thinrank.plot.canvas import apart, log_scale, size_in_points
-from thinrank.report.document import WIDTH, as_svg
+from thinrank.report.document import WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,13 +155,3 @@ def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: f
                 annotation_clip=False,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
             )
-
-
-def store(figure: Figure, folder: Path, name: str) -> bytes:
-    """Write ``name.png`` and ``name.svg`` into the folder and return the SVG."""
-    drawing = as_svg(figure)
-    with atomic_file(folder / f"{name}.svg") as place:
-        place.write_bytes(drawing)
-    with atomic_file(folder / f"{name}.png") as place:
-        figure.savefig(place, format="png", dpi=160, metadata={"Software": None})
-    return drawing

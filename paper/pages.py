@@ -1,32 +1,21 @@
-"""The page of a study, as Markdown and as HTML, and the index of all claims."""
+"""The page of a study as Markdown with SVG figures, and the index of all claims."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from paper.figures import store
 from paper.study import Claim, Finding, Record, Study, command_of, load_records, read_summary
 from thinrank.core.files import write_text
-from thinrank.report.document import (
-    Block,
-    Cell,
-    Link,
-    Page,
-    Picture,
-    Section,
-    Table,
-    Text,
-    Verdict,
-    check_libraries,
-    drawing,
-    render_html,
-)
+from thinrank.core.imports import import_optional
+from thinrank.report.document import Block, Picture, Section, Table, Text, as_svg, drawing
 
 HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
+_MARKS = {HOLDS: f"✓ {HOLDS}", FAILS: f"✗ {FAILS}", NOT_RUN: f"– {NOT_RUN}"}
 
 _QUICK = (
     "This is the small version (`--quick`), which shows that everything runs; it has too few "
@@ -37,39 +26,38 @@ _HEADER = ("claim", "result", "numbers")
 
 def write_study(study: Study, out: Path | str) -> None:
     """Write page and figures of a study from the records in the folder of all results."""
-    check_libraries()
-    records, summary = load_records(out, study.name), read_summary(Path(out) / study.name)
-    page = Page(study.title, up=Link("All results", "../index"))
+    import_optional("matplotlib")
+    folder = Path(out) / study.name
+    records, summary = load_records(out, study.name), read_summary(folder)
+    blocks: list[Block] = [Text("No replication of this study is finished.", stress=True)]
     with drawing():
         if records:
-            page.add(*_study_blocks(study, pd.DataFrame(records), summary))
-        else:
-            page.add(Text("No replication of this study is finished.", stress=True))
-        page.add(*_provenance(study, records, summary))
-        _write(page, Path(out) / study.name, "page")
+            blocks = _study_blocks(study, pd.DataFrame(records), summary)
+        blocks += _provenance(study, records, summary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for block in blocks:
+            if isinstance(block, Picture):
+                write_text(folder / f"{block.name}.svg", as_svg(block.figure))
+    write_text(folder / "page.md", markdown(study.title, blocks, up="[← All results](../index.md)"))
 
 
 def write_index(studies: dict[str, Study], out: Path | str) -> None:
-    """Write ``index.md`` and ``index.html`` from the records of all studies in a folder."""
+    """Write ``index.md`` from the records of all studies in a folder."""
     out = Path(out)
     records = {name: load_records(out, name) for name in studies}
     summaries = {name: read_summary(out / name) for name in studies}
     checked = check_claims(studies, records)
     tally = [[verdict for _, verdict, _ in checked].count(word) for word in (HOLDS, FAILS, NOT_RUN)]
     missing = f"; {tally[2]} were not run" if tally[2] else ""
-    page = Page("The claims of the paper, checked")
-    page.add(
-        Text(f"Of {len(checked)} claims, {tally[0]} hold and {tally[1]} do not{missing}.", True)
-    )
-    if any(summary.get("quick") for summary in summaries.values()):
-        page.add(Text(_QUICK))
-    page.add(
+    blocks: list[Block] = [
+        Text(f"Of {len(checked)} claims, {tally[0]} hold and {tally[1]} do not{missing}.", True),
+        *([Text(_QUICK)] if any(summary.get("quick") for summary in summaries.values()) else []),
         Text(
             "Every claim about the experiments in Yu, Gupta and Kolar (2020) that numbers can "
             "decide. Where the paper gives no criterion, the claim states the one used here."
         ),
         Section("Claims"),
-        Table(_HEADER, [(claim.text, _mark(word), told) for claim, word, told in checked], left=3),
+        Table(_HEADER, [(claim.text, _MARKS[word], told) for claim, word, told in checked], left=3),
         Text("sd: printed standard deviations, negative if the error is lower here."),
         Section("Studies"),
         Table(
@@ -77,12 +65,13 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
             [_study_row(name, records[name], summaries[name], out) for name in studies],
             left=2,
         ),
-    )
+    ]
     machines = dict.fromkeys(summary["machine"] for summary in summaries.values() if summary)
     versions = dict.fromkeys(record["versions"] for rows in records.values() for record in rows)
     if versions:
-        page.add(Text(f"Machine: {'; '.join(machines)}. Versions: {'; '.join(versions)}."))
-    _write(page, out, "index")
+        blocks.append(Text(f"Machine: {'; '.join(machines)}. Versions: {'; '.join(versions)}."))
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(out / "index.md", markdown("The claims of the paper, checked", blocks))
 
 
 def check_claims(
@@ -107,30 +96,30 @@ def _finding(claim: Claim, records: list[Record]) -> Finding | None:
     return claim.check(pd.DataFrame(records)) if records else None
 
 
-def _mark(verdict: str) -> Verdict:
-    return Verdict(verdict, {HOLDS: True, FAILS: False}.get(verdict))
+class _Link(str):
+    """A cell that is Markdown already."""
 
 
 def _study_row(
     name: str, records: list[Record], summary: dict[str, Any], out: Path
-) -> tuple[Cell, ...]:
-    label: Cell = Link(name, f"{name}/page") if (out / name / "page.md").is_file() else name
+) -> tuple[str, ...]:
+    label = _Link(f"[{name}]({name}/page.md)") if (out / name / "page.md").is_file() else name
     if not records:
-        return label, _mark(NOT_RUN), "", ""
+        return label, _MARKS[NOT_RUN], "", ""
     return label, f"`{summary['command']}`", str(_replications(records)), str(len(records))
 
 
 def _study_blocks(study: Study, records: pd.DataFrame, summary: dict[str, Any]) -> list[Block]:
     """The claims that the study decides, then its own blocks."""
     found = [(claim.text, claim.check(records)) for claim in study.claims]
-    rows: list[tuple[Cell, ...]] = [
-        (text, _mark(HOLDS if finding[0] else FAILS), finding[1])
+    rows = [
+        (text, _MARKS[HOLDS if finding[0] else FAILS], finding[1])
         for text, finding in found
         if finding
     ]
     blocks: list[Block] = [Text(_QUICK)] if summary.get("quick") else []
     if rows:
-        blocks += [Section("Claims that this study checks"), Table(_HEADER, rows, left=3)]
+        blocks += [Section("Claims that this study checks"), Table(_HEADER, list(rows), left=3)]
     return [*blocks, Section("The study"), *study.page(records)]
 
 
@@ -160,25 +149,14 @@ def _replications(records: list[Record]) -> int:
     return len({record["seed"] for record in records if record.get("kind") != "selection"})
 
 
-def _write(page: Page, folder: Path, stem: str) -> None:
-    """Write a page as Markdown and as HTML, and its figures to the same folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    drawings = {
-        picture.name: store(picture.figure, folder, picture.name) for picture in page.pictures
-    }
-    write_text(folder / f"{stem}.md", markdown(page))
-    write_text(folder / f"{stem}.html", render_html(page, drawings))
-
-
-def markdown(page: Page) -> str:
+def markdown(title: str, blocks: Sequence[Block], up: str = "") -> str:
     """Render a page as Markdown for GitHub and MyST; pictures are links to SVG files.
 
     The front matter marks the page as an orphan for Sphinx, so that the documentation builds
     without warnings whether or not a table of contents lists the page.
     """
-    up = [f"[← {_escape(page.up.text)}]({page.up.target}.md)"] if page.up else []
-    front = "---\norphan: true\n---"
-    return "\n\n".join([front, f"# {_escape(page.title)}", *up, *map(_block, page.blocks)]) + "\n"
+    parts = ["---\norphan: true\n---", f"# {_escape(title)}", *([up] if up else [])]
+    return "\n\n".join([*parts, *map(_block, blocks)]) + "\n"
 
 
 def _block(block: Block) -> str:
@@ -198,15 +176,8 @@ def _block(block: Block) -> str:
     raise TypeError(f"pages of studies have no block {type(block).__name__}")
 
 
-def _cell(cell: Cell) -> str:
-    match cell:
-        case Link(text, target):
-            return f"[{_escape(text)}]({target}.md)"
-        case Verdict(text):
-            return f"{cell.mark} {_escape(text)}"
-        case str():
-            return _escape(cell).replace("|", "\\|")
-    raise TypeError(f"tables of studies have no cell {type(cell).__name__}")
+def _cell(cell: Any) -> str:
+    return cell if isinstance(cell, _Link) else _escape(cell).replace("|", "\\|")
 
 
 def _escape(text: str) -> str:

@@ -12,7 +12,7 @@ from paper.study import plain
 
 from paper import STUDIES
 from thinrank.calcium import make_movie
-from thinrank.report.document import Page, drawing
+from thinrank.report.document import drawing
 
 STUDY = STUDIES["calcium"]
 
@@ -65,7 +65,7 @@ def test_a_labelled_movie(labelled_movie):
             assert region["correlation"] > 0.3
             assert np.shape(region["footprint"]) == (29, 29)
     with drawing():
-        text = markdown(Page("Calcium", STUDY.page(pd.DataFrame(records))))
+        text = markdown("Calcium", STUDY.page(pd.DataFrame(records)))
     assert text.count("| ✓ found |") == sum(r["found"] for r in regions)
 
 
@@ -82,7 +82,7 @@ def test_known_neurons(monkeypatch):
 def test_study_in_numbers():
     records = pd.DataFrame(synthetic.calcium(missed=1))
     with drawing():
-        text = markdown(Page("Calcium", STUDY.page(records)))
+        text = markdown("Calcium", STUDY.page(records))
     assert "a public one with labels (NeuroFinder 00.00, crop): 559 frames" in text
     for line in (
         "| k | 10 | 19.0 | ✗ not found |  |  |  |  |",

@@ -9,14 +9,14 @@ from paper.pages import markdown
 from paper.rl_sparse_family import falls_as_bounded, q_error_bound, states_needed
 
 from paper import STUDIES
-from thinrank.report.document import Page, drawing
+from thinrank.report.document import drawing
 
 KNOWN = {"n_tasks": 20, "n_features": 600, "rank": 3, "row_sparsity": 10, "discount": 0.9}
 
 
 def shown(name, records):
     with drawing():
-        return markdown(Page(name, STUDIES[name].page(pd.DataFrame(records))))
+        return markdown(name, STUDIES[name].page(pd.DataFrame(records)))
 
 
 def test_the_printed_bound():

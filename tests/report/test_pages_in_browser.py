@@ -1,21 +1,14 @@
 """Pages in a real browser: nothing is requested, nothing fails, tables sort and filter."""
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from paper.pages import write_index, write_study
 
 import thinrank as tr
-from paper import STUDIES
 from thinrank.calcium import make_movie, score_regions
 from thinrank.report import MovieAnalysis, write_movie_page
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "paper"))
-import synthetic_records
 
 SORTABLE = "table[data-sortable]"
 
@@ -167,15 +160,6 @@ def ink(page):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    out = tmp_path_factory.mktemp("results")
-    synthetic_records.write_records(out, {"table5": synthetic_records.timing()})
-    write_study(STUDIES["table5"], out)
-    write_index(STUDIES, out)
-    return out / "table5" / "page.html"
-
-
-@pytest.fixture(scope="module")
 def movie_page(tmp_path_factory):
     movie, truth = make_movie(60, (40, 44), 3, n_close_pairs=1, random_state=80100)
     imaging = SimpleNamespace(
@@ -193,7 +177,7 @@ def movie_page(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("kind", ["report", "study", "movie_page"])
+@pytest.mark.parametrize("kind", ["report", "movie_page"])
 def test_light_dark_and_print(kind, open_page, request):
     path = request.getfixturevalue(kind)
     page = open_page(path, color_scheme="light")
@@ -210,16 +194,7 @@ def test_light_dark_and_print(kind, open_page, request):
         assert frame.evaluate("e => getComputedStyle(e).overflowY") == "visible"
 
 
-@pytest.mark.parametrize("kind", ["report", "study", "movie_page"])
+@pytest.mark.parametrize("kind", ["report", "movie_page"])
 def test_a_narrow_window_does_not_scroll_sideways(kind, open_page, request):
     page = open_page(request.getfixturevalue(kind), viewport={"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-
-
-def test_from_a_study_to_the_index_and_back(open_page, study):
-    page = open_page(study)
-    assert page.locator(".verdict").first.inner_text() == "✓ holds"
-    page.get_by_role("link", name="All results").click()
-    assert page.title() == "The claims of the paper, checked"
-    page.get_by_role("link", name="table5").click()
-    assert page.title() == "Table 5: running time"

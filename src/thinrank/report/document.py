@@ -80,32 +80,11 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Link:
-    """A link to another page of the same folder, for example in a table cell."""
-
-    text: str  # text of the link
-    target: str  # path of the page without its suffix, such as ``"table1/page"``
-
-
-@dataclass(frozen=True)
 class Number:
     """A table cell with a number, which is shown rounded and sorts by its exact value."""
 
     value: float  # the number; NaN for a missing one, which is shown as an empty cell
     text: str  # what is shown
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A table cell with the outcome of a check, marked by a sign and not by color alone."""
-
-    text: str  # the outcome in words
-    good: bool | None  # whether it is as hoped; None if it is not known
-
-    @property
-    def mark(self) -> str:
-        """The sign before the text."""
-        return {True: "✓", False: "✗", None: "–"}[self.good]
 
 
 @dataclass(frozen=True)
@@ -117,7 +96,7 @@ class Choice:
     about: dict[str, str | int | float]  # what :class:`Choices` saves with it, of texts and numbers
 
 
-Cell = str | Link | Number | Verdict | Choice
+Cell = str | Number | Choice
 
 
 @dataclass(frozen=True)
@@ -126,7 +105,7 @@ class Table:
 
     kind: ClassVar[str] = "table"
     header: tuple[str, ...]  # names of the columns
-    rows: list[tuple[Cell, ...]]  # cells: strings, links, numbers or verdicts
+    rows: list[tuple[Cell, ...]]
     left: int = 1  # number of leading columns that are left-aligned
     caption: str = ""  # what the table shows; required if it is sortable
     note: str = ""  # A remark below the table
@@ -168,7 +147,6 @@ class Page:
 
     title: str  # the title
     blocks: list[Block] = field(default_factory=list)  # the contents
-    up: Link | None = None  # the page that lists this one
     contents: bool = False  # whether the HTML page begins with links to its sections
     origin: str = ""  # a line below the title: data, date, version
 
@@ -215,14 +193,14 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def as_svg(figure: Figure) -> bytes:
+def as_svg(figure: Figure) -> str:
     """A plot as SVG; the layout is computed once and kept for other formats."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     lines = buffer.getvalue().decode("utf-8").splitlines()
-    return ("\n".join(line.rstrip() for line in lines) + "\n").encode("utf-8")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def drawn(figure: Figure) -> bytes:
@@ -230,7 +208,7 @@ def drawn(figure: Figure) -> bytes:
     with warnings.catch_warnings():
         # the figure has a note, and the table beside it the names
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        svg = as_svg(figure)
+        svg = as_svg(figure).encode("utf-8")
         if len(svg) <= _MOST_BYTES:
             return svg
         buffer = io.BytesIO()
@@ -238,16 +216,13 @@ def drawn(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def render_html(page: Page, drawings: dict[str, bytes] | None = None) -> str:
+def render_html(page: Page) -> str:
     """Render a page as HTML that includes its style and its pictures.
 
     A content security policy forbids every request and every script but the page's own, so that
-    names from data cannot do anything even if they look like markup. ``drawings``: the pictures by
-    name; None to draw them.
+    names from data cannot do anything even if they look like markup.
     """
     jinja2, markup = import_optional("jinja2"), import_optional("markupsafe").Markup
-    if drawings is None:
-        drawings = {picture.name: drawn(picture.figure) for picture in page.pictures}
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),
         autoescape=True,
@@ -260,7 +235,7 @@ def render_html(page: Page, drawings: dict[str, bytes] | None = None) -> str:
     script = "\n".join(_template(name) for name, needed in scripts.items() if needed)
     document: str = environment.get_template("page.html.j2").render(
         page=page,
-        sources={name: _source(content) for name, content in drawings.items()},
+        sources={picture.name: _source(drawn(picture.figure)) for picture in page.pictures},
         narrow=_NARROW,
         style=markup(style),
         script=markup(script),
@@ -302,14 +277,8 @@ def _cell(cell: Cell, literal: bool) -> Any:
     """The contents of a cell as escaped HTML."""
     markup = import_optional("markupsafe").Markup
     match cell:
-        case Link(text, target):
-            return markup('<a href="{}">{}</a>').format(f"{target}.html", _with_code(text))
         case Number(_, text):
             return text
-        case Verdict(text, good):
-            tone = {True: "good", False: "bad", None: "none"}[good]
-            mark = markup('<span class="verdict {}"><span aria-hidden="true">{}</span> {}</span>')
-            return mark.format(tone, cell.mark, text)
         case Choice(label, chosen, about):
             box = markup('<input type="checkbox" aria-label="{}" data-choice="{}"{}>')
             return box.format(label, json.dumps(about), markup(" checked") if chosen else "")
