@@ -140,6 +140,8 @@ def damaged(path, what):
         fam.write_text("")
     elif what == "several samples 'f_a'":
         fam.write_text("f a 0 0 0 0\n" * N)
+    elif what in ("no genotypes of the last of the 24", "more samples than the 22"):
+        fam.write_text("".join(f"f s{i} 0 0 0 0\n" for i in range(int(what[-2:]))))
     elif what == "not a text file":
         fam.write_bytes(b"\xff\xfe\x00")
 
@@ -155,6 +157,8 @@ def damaged(path, what):
         "line 2: expected 6 columns, got 5",
         "is empty",
         "several samples 'f_a'",
+        "no genotypes of the last of the 24",
+        "more samples than the 22",
         "not a text file",
     ],
 )

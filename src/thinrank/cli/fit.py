@@ -85,8 +85,6 @@ def fit(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    rows: Annotated[str | None, typer.Option(hidden=True)] = None,
-    columns: Annotated[str | None, typer.Option(hidden=True)] = None,
     ridge: Annotated[
         str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=MODEL)
     ] = "auto",
@@ -134,7 +132,6 @@ def fit(
             rich_help_panel=READING,
         ),
     ] = None,
-    categorical: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(help="Columns to leave out: a,b.", rich_help_panel=READING),
@@ -156,10 +153,10 @@ def fit(
     Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out
     samples unless they are given. Text columns of X are categories.
     """
-    names, sizes = _columns_and_size([*(responses or []), *([] if columns is None else [columns])])
+    names, sizes = _columns_and_size(responses or [])
     settings = {
         "rank": size(rank, "--rank", unlimited=False),
-        "row_sparsity": size(predictors if rows is None else rows, "--predictors"),
+        "row_sparsity": size(predictors, "--predictors"),
         "column_sparsity": size(sizes, "--responses"),
         "ridge": number(ridge, float, ("auto",), "--ridge"),
         "criterion": word(criterion, _CRITERIA, "--criterion"),
@@ -186,7 +183,7 @@ def fit(
         join=join,
         index=index_choice(index, no_index),
         header=header,
-        categorical=names_of([*(categories or []), *(categorical or [])]),
+        categorical=names_of(categories),
         drop=names_of(drop),
         delimiter=delimiter_mark(delimiter),
         decimal=decimal_mark(decimal),

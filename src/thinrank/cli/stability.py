@@ -49,7 +49,6 @@ def stability(
             show_default="that of the model",
         ),
     ] = None,
-    rows: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     threshold: Annotated[
         float, typer.Option(help="Frequency from which a predictor is stable, above 0.5.")
     ] = 0.75,
@@ -71,8 +70,7 @@ def stability(
     output = Output(json, quiet, debug)
 
     def work() -> dict[str, Any]:
-        count = predictors if rows is None else rows
-        return _stability(model, x, y, count, {**settings, "n_jobs": jobs}, output)
+        return _stability(model, x, y, predictors, {**settings, "n_jobs": jobs}, output)
 
     raise typer.Exit(carry_out("stability", output, work))
 

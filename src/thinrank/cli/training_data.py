@@ -140,7 +140,7 @@ def load_data(request: DataRequest, output: Output) -> TrainingData:
         near = did_you_mean(unknown, [*predictors.names, *responses.names])
         raise typer.BadParameter(f"there is no column {listed(unknown)}{near}", param_hint="--drop")
     _check_no_copies(predictors, responses)
-    n_missing = _count_missing(predictors)
+    n_missing = int(predictors.missing.sum())
     encoding, X = Encoding.learn(predictors, impute=request.impute, declared=[*request.categorical])
     for name, categories in encoding.categories.items():
         others = listed(categories[1:]) or "no other"
@@ -209,12 +209,6 @@ def _content(table: Table, j: int) -> object:
         return tuple(column)
     observed = column[~np.isnan(column)]
     return (column + 0.0).tobytes() if (observed[1:] != observed[:-1]).any() else table.names[j]
-
-
-def _count_missing(table: Table) -> int:
-    numbers = [j for j in range(len(table.names)) if j not in table.texts]
-    cells = int(np.count_nonzero(np.isnan(table.numbers[:, numbers])))
-    return cells + sum(value is None for column in table.texts.values() for value in column)
 
 
 def _families(given: str, names: list[str]) -> dict[str, str]:

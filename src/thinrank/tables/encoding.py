@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from thinrank.core.imports import import_optional
-from thinrank.tables.errors import TableError, did_you_mean, listed, typed_name
+from thinrank.tables.errors import did_you_mean, listed, typed_name
 from thinrank.tables.table import Table
 
 # A column with more categories, or fewer rows for each, must be called categorical by the user.
@@ -68,16 +69,21 @@ class Encoding:
             for j, column in sorted(table.texts.items())
         }
         plain = cls(list(table.names), table.named, categories)
-        matrix = plain._matrix(table, None)
-        if matrix.shape[1] == 0:
+        matrix = plain._matrix(table, set(table.names))
+        names = plain.names
+        if not names:
             raise table.error("has no predictors: every column has a single category")
-        _check_unique(table, plain.names)
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise table.error(f"{listed(repeated)} would be the name of two predictors")
         if not impute:
             _check_complete(
-                table, None, "--impute mean replaces them by means, --drop leaves columns out"
+                table,
+                _missing_rows(table, table.names),
+                "--impute mean replaces them by means, --drop leaves columns out",
             )
             return plain, matrix
-        empty = [plain.names[j] for j in np.flatnonzero(np.isnan(matrix).all(axis=0))]
+        empty = [names[j] for j in np.flatnonzero(np.isnan(matrix).all(axis=0))]
         if empty:
             raise table.error(
                 f"{listed(empty)} cannot be imputed: all cells are missing; leave them out with "
@@ -99,26 +105,11 @@ class Encoding:
         return [f"{column}={category}" for category in self.categories[column][1:]]
 
     def columns_in_use(self, used: np.ndarray) -> list[str]:
-        """Columns of which at least one predictor is in use.
+        """Columns of which at least one of the predictors in a mask is in use."""
+        owners = [column for column in self.columns for _ in self.predictors_of(column)]
+        return list(dict.fromkeys(compress(owners, used)))
 
-        Parameters
-        ----------
-        used : ndarray of bool of shape (n_predictors,)
-            The predictors in use.
-
-        Returns
-        -------
-        list of str
-        """
-        found, first = [], 0
-        for column in self.columns:
-            last = first + len(self.predictors_of(column))
-            if used[first:last].any():
-                found.append(column)
-            first = last
-        return found
-
-    def apply(self, table: Table, used: np.ndarray) -> np.ndarray:
+    def apply(self, table: Table, used: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
         """The predictors of another table.
 
         Parameters
@@ -131,36 +122,20 @@ class Encoding:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_predictors)
+        tuple of (ndarray of shape (n_rows, n_predictors), dict of str to int)
+            The predictors, and how many cells of each column were missing.
         """
         needed = self.columns_in_use(used)
         table = self._matched(table, needed)
+        missing = _missing_rows(table, needed)
         if self.means is None:
             _check_complete(
-                table, needed, "fill them in, or fit again with --impute mean, which uses means"
+                table, missing, "fill them in, or fit again with --impute mean, which uses means"
             )
         matrix = self._matrix(table, set(needed))
         matrix[:, ~used] = 0.0
-        return matrix if self.means is None else _filled(matrix, self.means)
-
-    def missing_cells(self, table: Table, used: np.ndarray) -> dict[str, int]:
-        """Missing cells of another table in the columns in use, which means replace.
-
-        Parameters
-        ----------
-        table : Table
-            A table as for :meth:`apply`.
-        used : ndarray of bool of shape (n_predictors,)
-            The predictors in use.
-
-        Returns
-        -------
-        dict of str to int
-            The number of cells of each column that has any.
-        """
-        needed = self.columns_in_use(used)
-        missing = _missing_rows(self._matched(table, needed), needed)
-        return {name: len(rows) for name, rows in missing.items()}
+        counts = {name: len(rows) for name, rows in missing.items()}
+        return matrix if self.means is None else _filled(matrix, self.means), counts
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary that JSON can hold."""
@@ -190,7 +165,7 @@ class Encoding:
                     f"has {table.shape[1]} columns, but the model was fitted to "
                     f"{len(self.columns)} columns without names"
                 )
-            return Table(**{**table.__dict__, "names": list(self.columns)})
+            return replace(table, names=list(self.columns))
         if not table.named:
             raise table.error(
                 "has no names of columns, but the model was fitted to columns with names"
@@ -204,41 +179,34 @@ class Encoding:
             )
         return table
 
-    def _matrix(self, table: Table, wanted: set[str] | None) -> np.ndarray:
+    def _matrix(self, table: Table, wanted: set[str]) -> np.ndarray:
         """The predictors, NaN where a cell is missing; 0 for columns that are not wanted."""
-        if not self.categories and table.names == self.columns:
-            return np.array(table.numbers)
         places = {name: j for j, name in enumerate(table.names)}
-        counts = [len(self.predictors_of(column)) for column in self.columns]
-        matrix = np.zeros((table.shape[0], sum(counts)))
-        first = 0
-        sources, targets = [], []
-        for column, count in zip(self.columns, counts, strict=True):
-            if wanted is None or column in wanted:
-                if column in self.categories:
-                    matrix[:, first : first + count] = self._indicators(table, column)
-                elif places[column] in table.texts:
-                    raise _expected_numbers(table, column)
-                else:
-                    sources.append(places[column])
-                    targets.append(first)
-            first += count
-        matrix[:, targets] = table.numbers[:, sources]
+        ends = np.cumsum([len(self.predictors_of(column)) for column in self.columns])
+        matrix = np.zeros((table.shape[0], ends[-1]))
+        for column, end in zip(self.columns, ends.tolist(), strict=True):
+            if column not in wanted:
+                continue
+            j = places[column]
+            if column not in self.categories:
+                if j in table.texts:
+                    row = next(i for i, text in enumerate(table.texts[j]) if text is not None)
+                    wrong = table.texts[j][row]
+                    raise table.error(f"expected a number, got {wrong!r}", row, column)
+                matrix[:, end - 1] = table.numbers[:, j]
+                continue
+            categories = self.categories[column]
+            block, strange = indicators(table.column(j), categories)
+            if strange is not None:
+                raise table.error(
+                    f"the category {table.column(j)[strange]!r} is not one of the fit, which had "
+                    f"{listed(categories)} (correct the cell, or fit again without the column: "
+                    f"--drop {typed_name(column)})",
+                    strange,
+                    column,
+                )
+            matrix[:, end - block.shape[1] : end] = block
         return matrix
-
-    def _indicators(self, table: Table, column: str) -> np.ndarray:
-        categories = self.categories[column]
-        values = table.column(table.position(column))
-        block, strange = indicators(values, categories)
-        if strange is not None:
-            raise table.error(
-                f"the category {values[strange]!r} is not one of the fit, which had "
-                f"{listed(categories)} (correct the cell, or fit again without the column: --drop "
-                f"{typed_name(column)})",
-                strange,
-                column,
-            )
-        return block
 
 
 def _categories(
@@ -272,30 +240,17 @@ def in_order(counts: Mapping[str, int]) -> list[str]:
     return [first, *(value for value in ordered if value != first)]
 
 
-def indicators(values: Iterable[Any], categories: Sequence[str]) -> tuple[np.ndarray, int | None]:
+def indicators(values: np.ndarray, categories: list[str]) -> tuple[np.ndarray, int | None]:
     """Indicators of all categories but the first, NaN for missing cells; a row of no category."""
-    codes = {category: i for i, category in enumerate(categories)}
-    rows, strange = [], None
-    nothing, units = np.full(len(categories), np.nan), np.eye(len(categories))
-    for i, value in enumerate(values):
-        missing = value is None or value != value
-        if not missing and value not in codes:
-            strange = i if strange is None else strange
-            missing = True
-        rows.append(nothing if missing else units[codes[value]])
-    return np.reshape(rows, (-1, len(categories)))[:, 1:], strange
+    pandas = import_optional("pandas")
+    codes, missing = pandas.Index(categories).get_indexer(values), pandas.isna(values)
+    block = np.where(missing[:, None], np.nan, codes[:, None] == np.arange(1, len(categories)))
+    strange = np.flatnonzero((codes < 0) & ~missing)
+    return block, int(strange[0]) if len(strange) else None
 
 
-def _check_unique(table: Table, names: list[str]) -> None:
-    counts = Counter(names)
-    repeated = [name for name, count in counts.items() if count > 1]
-    if repeated:
-        raise table.error(f"{listed(repeated)} would be the name of two predictors")
-
-
-def _check_complete(table: Table, wanted: list[str] | None, remedy: str) -> None:
+def _check_complete(table: Table, missing: dict[str, np.ndarray], remedy: str) -> None:
     """Raise an error that names the columns with missing cells."""
-    missing = _missing_rows(table, wanted)
     if not missing:
         return
     shown = listed({name: len(rows) for name, rows in missing.items()})
@@ -309,23 +264,14 @@ def _check_complete(table: Table, wanted: list[str] | None, remedy: str) -> None
     )
 
 
-def _missing_rows(table: Table, wanted: list[str] | None) -> dict[str, np.ndarray]:
+def _missing_rows(table: Table, wanted: Collection[str]) -> dict[str, np.ndarray]:
     """Rows with missing cells of each of the wanted columns that has any."""
-    holes = np.isnan(table.numbers)
-    for place, column in table.texts.items():
-        holes[:, place] = [value is None for value in column]
-    names = set(table.names if wanted is None else wanted)
+    holes, names = table.missing, set(wanted)
     return {
         table.names[j]: np.flatnonzero(holes[:, j])
         for j in np.flatnonzero(holes.any(axis=0)).tolist()
         if table.names[j] in names
     }
-
-
-def _expected_numbers(table: Table, column: str) -> TableError:
-    values = table.column(table.position(column))
-    row = next((i for i, value in enumerate(values) if value is not None), 0)
-    return table.error(f"expected a number, got {values[row]!r}", row, column)
 
 
 def _filled(matrix: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -360,7 +306,7 @@ def encoded_frame(X: Any, known: dict[str, list[str]] | None = None) -> tuple[An
     for name, categories in known.items():
         column = X[columns[name]].astype(object)
         values = column.where(column.isna(), column.map(str))
-        block, strange = indicators(values, categories)
+        block, strange = indicators(values.to_numpy(), categories)
         if strange is not None:
             raise ValueError(
                 f"X has the category {values.iloc[strange]!r} in row {strange} of the column "

@@ -30,8 +30,7 @@ def check_responses(
         The responses, and the texts that stand for 0 and 1 of those of the family "bernoulli".
     """
     numbers, pairs = table.numbers.copy(), {}
-    for j, name in enumerate(table.names):
-        missing = _missing(table.column(j))
+    for j, (name, missing) in enumerate(zip(table.names, table.missing.T, strict=True)):
         if missing.all():
             raise table.error(
                 f"has no observed entry; leave it out with --drop {typed_name(name)}", column=name
@@ -75,7 +74,9 @@ def _text_error(table: Table, j: int, observed: list[int]) -> TableError:
 
 def missing_entries(table: Table) -> dict[str, int]:
     """The number of missing entries of each response that has any."""
-    counts = {name: int(_missing(table.column(j)).sum()) for j, name in enumerate(table.names)}
+    counts = {
+        name: int(count) for name, count in zip(table.names, table.missing.sum(0), strict=True)
+    }
     return {name: count for name, count in counts.items() if count}
 
 
@@ -112,13 +113,6 @@ def response_notes(table: Table, families: Mapping[str, str]) -> list[str]:
 def _observed(table: Table, j: int) -> np.ndarray:
     column = table.numbers[:, j]
     return column[~np.isnan(column)]
-
-
-def _missing(column: np.ndarray) -> np.ndarray:
-    """Where entries are missing, as a mask."""
-    if column.dtype.kind == "f":
-        return np.isnan(column)
-    return np.array([value is None for value in column], dtype=bool)
 
 
 def _two_texts(table: Table, j: int) -> list[str]:

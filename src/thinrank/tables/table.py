@@ -118,6 +118,14 @@ class Table:
         """The values of a column."""
         return self.texts[position] if position in self.texts else self.numbers[:, position]
 
+    @property
+    def missing(self) -> np.ndarray:
+        """Where cells are missing, as a mask."""
+        holes = np.isnan(self.numbers)
+        for j, column in self.texts.items():
+            holes[:, j] = [text is None for text in column]
+        return holes
+
     def position(self, name: str) -> int:
         """The position of a column; a TableError if there is no such column."""
         try:
