@@ -1,6 +1,6 @@
 """Constants and bounds of the paper's theorems for a given problem, and certificates of fits."""
 
-from thinrank.theory.certificate import Certificate, certificate
+from thinrank.theory.certificate import Certificate, Margins, certificate
 from thinrank.theory.constants import (
     Condition,
     Conditions,
@@ -8,7 +8,6 @@ from thinrank.theory.constants import (
     check_conditions,
     constants,
 )
-from thinrank.theory.margins import Margins
 from thinrank.theory.rates import (
     Advice,
     corollary_rate,

@@ -19,22 +19,60 @@ from thinrank.theory.fitted_problem import (
     objectives_on,
     whitened_on,
 )
-from thinrank.theory.margins import Margins, column_margins, row_margins
-from thinrank.theory.suprema import Quantity, subsets
+from thinrank.theory.suprema import Kind, Quantity, subsets
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # A lower bound below this share of the objective says nothing.
 _VACUOUS = 0.01
-# An objective below this share of that of rank 0 is zero up to rounding.
-_ROUNDING = 1e-12
+# An objective, or a difference, below this share of that of rank 0 is zero up to rounding.
+_ROUNDING, _ROUNDING_OF_LOSS = 1e-12, 1e-9
 # Size up to which a singular value decomposition of X is computed.
 _MAX_SPECTRUM = 4_000
 # Rows of a table that are printed.
 _MAX_ROWS = 10
 # Relative excess over the best model on the same supports that is worth a sentence.
 _VISIBLE = 1e-4
+# Candidates per selected row below which refits are not worth their time.
+_FEWEST_CANDIDATES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """For each selected row (or column): what replacing it by the best other one costs.
+
+    Attributes
+    ----------
+    selected : ndarray of int
+        The selected rows or columns.
+    replacement : ndarray of int
+        The best row or column to put in its place; −1 if there is no other.
+    loss : ndarray of float
+        Increase of the objective by that exchange; negative if the exchange is a gain, infinite if
+        there is no other.
+    dropped : ndarray of float
+        Increase of the objective if it is removed without replacement.
+    kind : {"exact", "estimate"}
+        "exact": every exchange was evaluated, each by its best model. "estimate": the models that
+        were evaluated may not be the best, so that the true losses are at most these.
+    how : str
+        What was evaluated.
+    """
+
+    selected: np.ndarray
+    replacement: np.ndarray
+    loss: np.ndarray
+    dropped: np.ndarray
+    kind: Kind
+    how: str
+
+    @property
+    def weakest(self) -> int | None:
+        """Position of the smallest loss; None if nothing can be exchanged."""
+        if not np.isfinite(self.loss).any():
+            return None
+        return int(np.argmin(self.loss))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +159,14 @@ class Certificate:
             raise ValueError(f'which must be "predictors" or "responses", got {which!r}')
         frames = import_optional("pandas")
         margins = self.rows if which == "predictors" else self.columns
-        names = self.problem.predictors if which == "predictors" else self.problem.responses
+        names = getattr(self.problem, which)
         unit = 100 / self.objective if self.objective > 0 else np.inf
         order = np.argsort(margins.loss, kind="stable")
+        best = [names[j] if j >= 0 else None for j in margins.replacement[order]]
         with np.errstate(invalid="ignore"):
             return frames.DataFrame(
                 {
-                    "replacement": [
-                        names[j] if j >= 0 else None for j in margins.replacement[order]
-                    ],
+                    "replacement": best,
                     "loss": margins.loss[order],
                     "loss_percent": margins.loss[order] * unit,
                     "dropped_percent": margins.dropped[order] * unit,
@@ -138,7 +175,21 @@ class Certificate:
             )
 
     def __str__(self) -> str:
-        return _certificate_text(self)
+        problem = self.problem
+        n, p = problem.A.shape
+        lines = [
+            f"Certificate: {n} samples, {p} predictors, {len(problem.responses)} responses",
+            f"Model: rank {problem.rank}, {problem.rows} predictors, {problem.columns} responses, "
+            f"ridge {problem.ridge:.3g}",
+        ]
+        said = ["The fit has rank 0: it predicts the means, and there is nothing to certify."]
+        if problem.rank:
+            lines += ["", "What replacing a selected predictor costs (smallest first)"]
+            lines += [*_table(self), ""]
+            said = _sentences(self)
+        for sentence in said:
+            lines += textwrap.wrap(sentence, WIDTH, break_long_words=False, break_on_hyphens=False)
+        return "\n".join(lines)
 
 
 def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Certificate:
@@ -160,7 +211,7 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
     True
     """
     problem = fitted_problem(estimator, X, Y, sample_weight)
-    rows, columns = row_margins(problem), column_margins(problem)
+    rows, columns = _row_margins(problem), _column_margins(problem)
     losses = [m.loss[m.weakest] for m in (rows, columns) if m.weakest is not None]
     values = np.linalg.eigvalsh(problem.gram(problem.support)) if problem.rank else [np.nan]
     return Certificate(
@@ -176,23 +227,23 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
     )
 
 
+# ---------------------------------------------------------------- lower bounds
+
+
 def _lower_bound(problem: FittedProblem) -> Quantity:
     """The objective of the best of all supports if they can be tried, or of a larger class."""
     if not problem.rank:
         return Quantity(0.5 * problem.constant, "exact", "rank 0 has one model")
-    p, k, size = len(problem.predictors), len(problem.responses), problem.rows
+    p, size = len(problem.predictors), problem.rows
     count = math.comb(p, size)
     larger = _bound_without_rows(problem)
     if size == p or count * cost_of_refit(problem, size) > MAX_WORK:
         return larger
-    both = problem.columns < k and problem.rank < size
-    value = min(
-        float(objectives_on(problem, np.arange(p), sets, relaxed=True).min())
-        for sets in subsets(p, size)
-    )
+    both, sets = problem.limits_both(size), subsets(p, size)
+    value = min(objectives_on(problem, np.arange(p), s, relaxed=True).min() for s in sets)
     how = f"all {count} sets of {size} predictors"
     how += ", each with a relaxation of rank or responses" if both else ""
-    tried = Quantity(max(value, 0.0), "bound" if both else "exact", how)
+    tried = Quantity(max(float(value), 0.0), "bound" if both else "exact", how)
     return max(tried, larger, key=float) if both else tried
 
 
@@ -215,7 +266,7 @@ def _explained_by_all(problem: FittedProblem) -> np.ndarray:
     if min(problem.A.shape) > _MAX_SPECTRUM:
         return problem.B
     left, values, _ = np.linalg.svd(problem.A, full_matrices=False)
-    floor = max(problem.A.shape) * np.finfo(np.float64).eps * (values[0] if len(values) else 0)
+    floor = max(problem.A.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
     left, values = left[:, values > floor], values[values > floor]
     return np.asarray((values / np.sqrt(values**2 + problem.ridge))[:, None] * (left.T @ problem.B))
 
@@ -226,79 +277,173 @@ def _suboptimality(problem: FittedProblem) -> float:
         return 0.0
     whitened = whitened_on(problem, problem.support)[:, problem.column_support]
     values = np.linalg.svd(whitened, compute_uv=False)[: problem.rank]
-    best = 0.5 * (problem.constant - float(np.sum(values**2)))
-    return max(problem.objective - best, 0.0)
+    return max(problem.objective - 0.5 * (problem.constant - float(np.sum(values**2))), 0.0)
 
 
-def _certificate_text(found: Certificate) -> str:
-    """Sentences and tables, for terminals of 80 columns."""
-    problem = found.problem
-    lines = [_title(problem)]
-    if not problem.rank:
-        null = "The fit has rank 0: it predicts the means, and there is nothing to certify."
-        return "\n".join([*lines, *_wrapped(null)])
-    lines += ["", "What replacing a selected predictor costs (smallest first)"]
-    lines += _table(found, found.rows, problem.predictors, "predictor")
-    lines.append("")
-    for sentence in (
-        _exchange(found, found.rows, problem.predictors, "predictor"),
-        _exchange(found, found.columns, problem.responses, "response"),
-        _same_supports(found),
-        _objective(found),
-        _bound_text(found),
-        "The Gram matrix of the selected predictors has eigenvalues from "
-        f"{found.eigenvalues[0]:.3g} to {found.eigenvalues[1]:.3g}.",
-    ):
-        lines += _wrapped(sentence)
-    return "\n".join(lines)
+# ---------------------------------------------------------------- margins
 
 
-def _title(problem: FittedProblem) -> str:
-    n, p = problem.A.shape
-    sizes = f"{n} samples, {p} predictors, {len(problem.responses)} responses"
-    return (
-        f"Certificate: {sizes}\n"
-        f"Model: rank {problem.rank}, {problem.rows} predictors, {problem.columns} responses, "
-        f"ridge {problem.ridge:.3g}"
+def _row_margins(problem: FittedProblem) -> Margins:
+    """Margins of the selected rows over the rows left out.
+
+    All exchanges are evaluated by a refit if that takes seconds; otherwise those that are best with
+    the row space of the fit held fixed, or, for large supports, all with the row space held fixed.
+    """
+    S = problem.support
+    others, size = np.setdiff1d(np.arange(len(problem.predictors)), S), len(S)
+    if not size:
+        return _nothing_selected()
+    losses, dropped = _with_fixed_row_space(problem, others)
+    per_row = int(MAX_WORK / (cost_of_refit(problem, size) * size))
+    if per_row < min(_FEWEST_CANDIDATES, max(len(others), 1)):
+        how = "every exchange, with the row space of the fit held fixed"
+        return _best(problem, S, others, losses, dropped, "estimate", how)
+    if size == 1:
+        dropped = np.array([0.5 * problem.constant - problem.objective])
+    else:
+        supports = np.array([np.delete(np.arange(size), i) for i in range(size)])
+        without = objectives_on(problem, S, supports) - problem.objective
+        dropped = np.minimum(without, dropped)
+    if not len(others):
+        return _best(problem, S, others, losses, dropped, "exact", "there is no other predictor")
+    tried = min(per_row, len(others))
+    order = np.argsort(losses, axis=1, kind="stable")[:, :tried]
+    pool, inverse = np.unique(order, return_inverse=True)
+    supports = np.tile(np.arange(size), (size * tried, 1))
+    supports[np.arange(size * tried), np.repeat(np.arange(size), tried)] = size + inverse.ravel()
+    refits = objectives_on(problem, np.concatenate([S, others[pool]]), supports)
+    refits = refits.reshape(size, tried) - problem.objective
+    refits = np.minimum(refits, np.take_along_axis(losses, order, axis=1))
+    np.put_along_axis(losses, order, refits, axis=1)
+    everything, both = tried == len(others), problem.limits_both(size)
+    how = f"all {size * tried} exchanges" if everything else f"the {tried} most promising per row"
+    how += ", the responses chosen anew by alternation" if both else ""
+    kind: Kind = "exact" if everything and not both else "estimate"
+    return _best(problem, S, others, losses, dropped, kind, how)
+
+
+def _column_margins(problem: FittedProblem) -> Margins:
+    """Margins of the selected columns over the columns left out, on the rows of the fit."""
+    T = problem.column_support
+    others = np.setdiff1d(np.arange(len(problem.responses)), T)
+    if not len(T):
+        return _nothing_selected()
+    whitened = whitened_on(problem, problem.support)
+
+    def explained(out: int, *new: int) -> float:
+        """Squares explained by the best directions without one column and with another."""
+        part = whitened[:, [*(j for j in T if j != out), *new]]
+        values = np.linalg.svd(part, compute_uv=False)
+        return float(np.sum(values[: problem.rank] ** 2))
+
+    kind: Kind = "exact"
+    if len(T) * len(others) * 10 * min(len(problem.support), len(T)) ** 3 <= MAX_WORK:
+        values = [[explained(i, j) for j in others] for i in T]
+        how = f"all {len(T) * len(others)} exchanges on the predictors of the fit"
+    else:
+        left = np.linalg.svd(whitened[:, T], full_matrices=False)[0][:, : problem.rank]
+        weights = np.sum((left.T @ whitened) ** 2, axis=0)
+        values = weights[T].sum() - weights[T][:, None] + weights[others][None, :]
+        kind, how = "estimate", "every exchange, with the scores of the fit held fixed"
+    losses, dropped = (
+        0.5 * (problem.constant - np.asarray(found)) - problem.objective
+        for found in (values, [explained(i) for i in T])
     )
+    return _best(problem, T, others, losses, dropped, kind, how)
 
 
-def _objective(found: Certificate) -> str:
+def _with_fixed_row_space(
+    problem: FittedProblem, others: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Increase of the objective by each exchange and by each removal, with Q held fixed.
+
+    With B = H_SS⁻¹, the coefficients U of Q and aᵢⱼ = (B H_Sj)ᵢ, removing row i costs ‖Uᵢ‖²/(2Bᵢᵢ),
+    and row j then gains ‖gⱼ − aᵢⱼUᵢ/Bᵢᵢ‖²/(2(lⱼ + aᵢⱼ²/Bᵢᵢ)), where g is the gradient and l the
+    part of H_jj that S does not explain.
+    """
+    S, Q, eps = problem.support, problem.row_space, np.finfo(np.float64).eps
+    inverse = np.linalg.pinv(problem.gram(S), rcond=1e3 * eps, hermitian=True)
+    U = inverse @ (problem.cross[S] @ Q)
+    start = 0.5 * (problem.constant - np.sum(U * (problem.cross[S] @ Q))) - problem.objective
+    spread = np.maximum(np.diagonal(inverse), np.finfo(np.float64).tiny)[:, None]
+    costs = np.sum(U**2, axis=1, keepdims=True) / spread
+    between = problem.A[:, S].T @ problem.A[:, others]
+    slopes = between.T @ U - problem.cross[others] @ Q
+    curvature = np.sum(problem.A[:, others] ** 2, axis=0) + problem.ridge
+    a = inverse @ between
+    step = a / spread
+    squares = np.sum(slopes**2, axis=1) - 2 * step * (U @ slopes.T)
+    squares += step**2 * np.sum(U**2, axis=1, keepdims=True)
+    left_over = curvature - np.sum(between * a, axis=0) + a * step
+    clear = left_over > 1e3 * eps * curvature
+    gains = np.where(clear, squares / np.where(clear, left_over, 1.0), 0.0)
+    return start + 0.5 * (costs - gains), start + 0.5 * costs[:, 0]
+
+
+def _nothing_selected() -> Margins:
+    none = np.empty(0, dtype=np.int64)
+    return Margins(none, none, np.empty(0), np.empty(0), "exact", "nothing is selected")
+
+
+def _best(
+    problem: FittedProblem,
+    selected: np.ndarray,
+    others: np.ndarray,
+    losses: np.ndarray,
+    dropped: np.ndarray,
+    kind: Kind,
+    how: str,
+) -> Margins:
+    """The best exchange of each selected row or column, from a matrix of losses."""
+    # a last column for no exchange
+    losses = np.column_stack([losses.reshape(len(selected), -1), np.full(len(selected), np.inf)])
+    floor = _ROUNDING_OF_LOSS * problem.constant
+    losses, dropped = (np.where(np.abs(part) <= floor, 0.0, part) for part in (losses, dropped))
+    place = np.argmin(losses, axis=1)
+    loss = losses[np.arange(len(selected)), place]
+    return Margins(selected, np.append(others, -1)[place], loss, dropped, kind, how)
+
+
+# ---------------------------------------------------------------- words
+
+
+def _sentences(found: Certificate) -> list[str]:
+    """What the certificate says, below its table."""
     share = 1 - found.objective / found.null_objective if found.null_objective > 0 else 0.0
-    return (
-        f"Objective {found.objective:.6g}, where rank 0 has {found.null_objective:.6g}: the model "
-        f"accounts for {100 * share:.1f} %."
-    )
-
-
-def _bound_text(found: Certificate) -> str:
+    same = "With its predictors and responses the fit is the best model."
+    if found.suboptimality > _VISIBLE * found.objective:
+        same = (
+            "With its predictors and responses the best model is "
+            f"{100 * found.suboptimality / found.objective:.2g} % lower: the solver stopped before "
+            "its minimum, or X, Y or sample_weight are not those of the fit."
+        )
     if found.is_optimal:
-        return (
+        bound = (
             "This is the global minimum: no model of these sizes has a lower objective "
             f"({found.bound.how})."
         )
-    if found.vacuous:
-        return (
+    elif found.vacuous:
+        bound = (
             f"The lower bound is vacuous ({found.lower_bound:.3g}): without the limit on their "
             "number, all predictors together can reproduce the responses."
         )
-    note = ""
-    if not found.bound.how.startswith("all "):
-        note = " The limit on the number of predictors plays no part in this bound."
-    return (
-        f"No model of these sizes has an objective below {found.lower_bound:.6g}, "
-        f"{100 * found.relative_gap:.2g} % lower than that of the fit ({found.bound.how}).{note}"
-    )
-
-
-def _same_supports(found: Certificate) -> str:
-    if found.suboptimality <= _VISIBLE * found.objective:
-        return "With its predictors and responses the fit is the best model."
-    excess = 100 * found.suboptimality / found.objective
-    return (
-        f"With its predictors and responses the best model is {excess:.2g} % lower: the solver "
-        "stopped before its minimum, or X, Y or sample_weight are not those of the fit."
-    )
+    else:
+        bound = (
+            f"No model of these sizes has an objective below {found.lower_bound:.6g}, "
+            f"{100 * found.relative_gap:.2g} % lower than that of the fit ({found.bound.how})."
+        )
+        if not found.bound.how.startswith("all "):
+            bound += " The limit on the number of predictors plays no part in this bound."
+    return [
+        _exchange(found, found.rows, found.problem.predictors, "predictor"),
+        _exchange(found, found.columns, found.problem.responses, "response"),
+        same,
+        f"Objective {found.objective:.6g}, where rank 0 has {found.null_objective:.6g}: the model "
+        f"accounts for {100 * share:.1f} %.",
+        bound,
+        "The Gram matrix of the selected predictors has eigenvalues from "
+        f"{found.eigenvalues[0]:.3g} to {found.eigenvalues[1]:.3g}.",
+    ]
 
 
 def _exchange(found: Certificate, margins: Margins, names: list[str], noun: str) -> str:
@@ -323,28 +468,16 @@ def _exchange(found: Certificate, margins: Margins, names: list[str], noun: str)
     )
 
 
-def _table(found: Certificate, margins: Margins, names: list[str], noun: str) -> list[str]:
-    order = np.argsort(margins.loss, kind="stable")[:_MAX_ROWS]
+def _table(found: Certificate) -> list[str]:
+    def percent(value: float) -> str:
+        return f"{value:.3g} %" if np.isfinite(value) else "–"
+
+    frame = found.to_frame()
     rows = [
-        [
-            names[margins.selected[i]],
-            names[margins.replacement[i]] if margins.replacement[i] >= 0 else "none",
-            _percent(margins.loss[i], found.objective),
-            _percent(margins.dropped[i], found.objective),
-        ]
-        for i in order
+        [name, row.replacement or "none", percent(row.loss_percent), percent(row.dropped_percent)]
+        for name, row in frame.head(_MAX_ROWS).iterrows()
     ]
-    lines = text_table([noun, "best in its place", "loss", "loss if dropped"], rows, (2, 3))
-    if len(margins.selected) > _MAX_ROWS:
-        lines.append(f"  … and {len(margins.selected) - _MAX_ROWS} more; see to_frame()")
+    lines = text_table(["predictor", "best in its place", "loss", "loss if dropped"], rows, (2, 3))
+    if len(frame) > _MAX_ROWS:
+        lines.append(f"  … and {len(frame) - _MAX_ROWS} more; see to_frame()")
     return lines
-
-
-def _percent(loss: float, objective: float) -> str:
-    if not np.isfinite(loss) or objective <= 0:
-        return "–"
-    return f"{100 * loss / objective:.3g} %"
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)

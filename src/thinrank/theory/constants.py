@@ -94,7 +94,8 @@ class Constants:
 
     def step_limit(self, iterate: Factors) -> float:
         """The condition on η of the lemma for one step: 1/(8‖Z‖²)·min{1/(2(μ + L)), 1}."""
-        square = np.linalg.norm(_stacked(iterate), 2) ** 2
+        stacked = np.concatenate([_numbers(iterate.U), _numbers(iterate.V)])  # Z = [U; V]
+        square = np.linalg.norm(stacked, 2) ** 2
         return float(min(1 / (2 * (self.mu + self.smooth)), 1.0) / (8 * square))
 
     def beta(self, step: float) -> float:
@@ -111,7 +112,7 @@ class Constants:
         beta = self.beta(step)
         if beta >= 1:
             return 0.0
-        square = (1 - beta) / (self.xi_squared * step) * self._harmonic() * self.radius**2
+        square = (1 - beta) / (self.xi_squared * step) * self.harmonic * self.radius**2
         return math.sqrt(square / self.error_factor)
 
     def one_step(self, distance: float, step: float) -> float:
@@ -134,10 +135,10 @@ class Constants:
         """Theorem 1's bound on ‖Θᵗ − Θ*‖², 4σ₁ times that on d²; arguments of :meth:`bound`."""
         return 4 * self.sigma_1 * self.bound(distance, step, n_iter)
 
-    def _harmonic(self) -> float:
+    @property
+    def harmonic(self) -> float:
         """μL/(μ + L)."""
-        total = self.mu + self.smooth
-        return self.mu * self.smooth / total if total > 0 else 0.0
+        return _harmonic(self.mu, self.smooth)
 
     def _noise(self, step: float) -> float:
         if self.statistical_error is None:
@@ -145,17 +146,12 @@ class Constants:
                 "the statistical error is not known: pass a loss to constants, not a matrix X"
             )
         error = self.statistical_error.value
-        if error == 0:
-            return 0.0
-        harmonic = self._harmonic()
-        if harmonic == 0:
-            return math.inf
-        return self.xi_squared * step * self.error_factor * error**2 / harmonic
+        if error == 0 or self.harmonic == 0:
+            return math.inf if error else 0.0
+        return self.xi_squared * step * self.error_factor * error**2 / self.harmonic
 
     def __str__(self) -> str:
-        error = "not known without responses"
-        if self.statistical_error is not None:
-            error = str(self.statistical_error)
+        error = self.statistical_error or "not known without responses"
         threshold = "nothing is thresholded" if math.isinf(self.ratio) else f"c = {self.ratio:g}"
         which = "as printed in the paper" if self.printed else "corrected"
         return "\n".join(
@@ -213,12 +209,11 @@ def constants(
     wide = min(2 * rows + true[0], p), min(2 * columns + true[1], k)
     eigenvalues = sparse_eigenvalues(problem, wide[0], method=method, random_state=random_state)
     mu, smooth = eigenvalues.smallest.value, eigenvalues.largest.value
-    total = mu + smooth
-    mu_min = min(1.0, mu * smooth / total if total > 0 else 0.0) / 8
+    mu_min = min(1.0, _harmonic(mu, smooth)) / 8
     values = np.asarray(factors.singular_values())
     sigma_1, sigma_r = float(values[0]), float(values[-1])
     xi_squared = 1 + 2 / math.sqrt(ratio - 1)
-    square = 4 / 5 * mu_min * sigma_r * min(1 / total if total > 0 else math.inf, 2.0)
+    square = 4 / 5 * mu_min * sigma_r / max(mu + smooth, 0.5)
     radius = square if printed else math.sqrt(square)
     start = min(sigma_r, radius / math.sqrt(xi_squared) * math.sqrt(sigma_r)) / 5
     error = None
@@ -319,8 +314,13 @@ def check_conditions(
     ``truth`` and ``start`` are Θ* and Θ⁰, as factors or matrices; ``step``: η, None for the largest
     that is admissible.
     """
-    target, theta = _as_truth(truth), _theta(start)
-    first = _first_iterate(theta, constants)
+    target = _as_truth(truth)
+    theta = _numbers(start.theta if isinstance(start, Factors) else start)
+    # lines 3 and 4 of the algorithm: balanced factors of Θ⁰ of rank r, thresholded
+    first = Factors.from_theta(theta, constants.rank)
+    first = Factors(
+        hard_threshold(first.U, constants.rows), hard_threshold(first.V, constants.columns)
+    )
     largest = constants.largest_step(first)
     step = largest if step is None else float(step)
     distance = first.distance(target)
@@ -337,18 +337,8 @@ def check_conditions(
     return Conditions(tuple(items), step, distance, constants.smallest_ratio(step))
 
 
-def _first_iterate(theta: np.ndarray, constants: Constants) -> Factors:
-    """Lines 3 and 4 of the algorithm: balanced factors of Θ⁰ of rank r, thresholded."""
-    start = Factors.from_theta(theta, constants.rank)
-    return Factors(
-        hard_threshold(start.U, constants.rows), hard_threshold(start.V, constants.columns)
-    )
-
-
-def _theta(start: Any) -> np.ndarray:
-    if isinstance(start, Factors):
-        start = start.theta
-    return np.asarray(start, dtype=np.float64)
+def _harmonic(mu: float, smooth: float) -> float:
+    return mu * smooth / (mu + smooth) if mu + smooth > 0 else 0.0
 
 
 def _as_truth(truth: Any) -> Factors:
@@ -371,11 +361,6 @@ def _ratio(name: str, size: int, true: int, limit: int) -> float:
             f"c > 1; got {size}"
         )
     return size / true
-
-
-def _stacked(factors: Factors) -> np.ndarray:
-    """Z = [U; V]."""
-    return np.concatenate([_numbers(factors.U), _numbers(factors.V)])
 
 
 def _numbers(array: Any) -> np.ndarray:

@@ -71,6 +71,10 @@ class FittedProblem:
         """C = AᵀB."""
         return self.A.T @ self.B
 
+    def limits_both(self, size: int) -> bool:
+        """Whether the rank and the number of columns are both limits on a support of a size."""
+        return self.columns < len(self.responses) and self.rank < size
+
     def gram(self, rows: np.ndarray) -> np.ndarray:
         """AᵀA + ridge·I over some rows of Θ."""
         part = self.A[:, rows]
@@ -136,9 +140,8 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
 
 def cost_of_refit(problem: FittedProblem, size: int) -> float:
     """Number of multiplications of one refit, up to constants near 1."""
-    k = len(problem.responses)
-    rounds = _ALTERNATIONS if problem.columns < k and problem.rank < size else 1
-    return 10 * size**3 + rounds * 4 * size**2 * (size + k)
+    rounds = _ALTERNATIONS if problem.limits_both(size) else 1
+    return 10 * size**3 + rounds * 4 * size**2 * (size + len(problem.responses))
 
 
 def objectives_on(
@@ -155,7 +158,7 @@ def objectives_on(
     gram, cross = problem.gram(rows), problem.cross[rows]
     count, size = supports.shape
     total = cross.shape[1]
-    both = problem.columns < total and problem.rank < size
+    both = problem.limits_both(size)
     step = max(1, _BATCH_NUMBERS // max(size * total, 1))
     out = np.empty(count)
     for first in range(0, count, step):
@@ -181,13 +184,6 @@ def whitened_on(problem: FittedProblem, rows: np.ndarray) -> np.ndarray:
     """H_SS^(−½)C_S on one support, of shape (len(rows), k)."""
     index = np.arange(len(rows))[None, :]
     return np.asarray(whitened_crosses(problem.gram(rows), problem.cross[rows], index)[0])
-
-
-def pseudo_inverse(symmetric: np.ndarray) -> np.ndarray:
-    """Inverse of a positive semi-definite matrix, without directions that are zero by rounding."""
-    values, vectors = np.linalg.eigh(symmetric)
-    clear = values > 1e3 * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
-    return (vectors[:, clear] / values[clear]) @ vectors[:, clear].T
 
 
 def _check_covered(estimator: Any) -> None:

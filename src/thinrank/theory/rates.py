@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -58,8 +59,8 @@ def corollary_rate(
     >>> round(tr.theory.corollary_rate(500, 100, 50, rank=2, row_sparsity=5, column_sparsity=5), 3)
     0.363
     """
-    s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
-    return s.noise * math.sqrt(_complexity(s) / s.n_samples)
+    sizes = n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity
+    return math.sqrt(prediction_rate(*sizes, noise=noise) / n_samples)
 
 
 def prediction_rate(
@@ -79,7 +80,12 @@ def prediction_rate(
     :func:`corollary_rate`.
     """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
-    return s.noise**2 * _complexity(s)
+    if not s.sparse_columns:
+        return s.noise**2 * (
+            s.n_targets * s.rank + s.row_sparsity * (s.rank + math.log(s.n_features))
+        )
+    wider = max(s.n_features, s.n_targets)
+    return s.noise**2 * (s.row_sparsity + s.column_sparsity) * (s.rank + math.log(wider))
 
 
 def minimax_rate(
@@ -200,7 +206,13 @@ def sample_size_advice(
         corollary_rate(*sizes, noise=s.noise),
         error / math.sqrt(s.n_targets),
         s.noise * math.sqrt((s.rank + 2 * math.log(s.n_features)) / s.n_samples),
-        _samples_for(s, error / 2),
+        # with four times as many samples the error is at most half
+        bisect_left(
+            range(4 * s.n_samples + 1),
+            -error / 2,
+            lo=s.n_samples,
+            key=lambda n: -_expected_error(s, n),
+        ),
     )
 
 
@@ -208,27 +220,6 @@ def _expected_error(s: Setting, n: float) -> float:
     rows = s.row_sparsity * s.rank / (n - s.row_sparsity - 1)
     columns = (s.column_sparsity - s.rank) * s.rank / (n - s.rank - 1)
     return s.noise * math.sqrt(rows + columns)
-
-
-def _samples_for(s: Setting, error: float) -> int:
-    """Smallest number of samples with at most this expected error, by bisection."""
-    if s.noise == 0:
-        return s.n_samples
-    low, high = s.row_sparsity + 2, s.n_samples
-    while _expected_error(s, high) > error:
-        high *= 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if _expected_error(s, middle) > error else (low, middle)
-    return low
-
-
-def _complexity(s: Setting) -> float:
-    if not s.sparse_columns:
-        rows = s.row_sparsity * (s.rank + math.log(s.n_features))
-        return s.n_targets * s.rank + rows
-    wider = max(s.n_features, s.n_targets)
-    return (s.row_sparsity + s.column_sparsity) * (s.rank + math.log(wider))
 
 
 def _check_size(name: str, value: Any, limit: int | None) -> None:

@@ -22,8 +22,8 @@ Method = Literal["auto", "exact", "bound", "search"]
 _MAX_SUPPORTS = 20_000
 # Supports whose eigenvalues are computed in one batch.
 _BATCH = 2_000
-# Random starts of the search, and as many pairs of rows with extreme eigenvalues.
-_STARTS = 10
+# Starts of a search.
+_STARTS = 20
 
 
 @dataclass(frozen=True)
@@ -162,50 +162,43 @@ def subsets(total: int, size: int, batch: int = _BATCH) -> Iterator[np.ndarray]:
 
 
 def _exact(curvatures: _Curvatures, size: int) -> SparseEigenvalues:
-    low, high = math.inf, -math.inf
-    for supports in subsets(curvatures.rows, size):
-        smallest, largest = curvatures.over(supports)
-        low, high = min(low, float(smallest.min())), max(high, float(largest.max()))
+    batches = (curvatures.over(supports) for supports in subsets(curvatures.rows, size))
+    low, high = zip(
+        *((smallest.min(), largest.max()) for smallest, largest in batches), strict=True
+    )
     count = math.comb(curvatures.rows, size)
     how = "all rows" if count == 1 else f"all {count} supports"
-    return SparseEigenvalues(
-        size, Quantity(max(low, 0.0), "exact", how), Quantity(high, "exact", how)
-    )
+    return _ends(size, min(low), max(high), "exact", how)
 
 
 def _search(curvatures: _Curvatures, size: int, seed: int) -> SparseEigenvalues:
-    p, gram = curvatures.rows, curvatures.gram
+    gram = curvatures.gram
     if gram is None:
         rng = np.random.default_rng(seed)
-        supports = np.array([np.sort(rng.permutation(p)[:size]) for _ in range(2 * _STARTS)])
-        smallest, largest = curvatures.over(supports)
-        low, high = float(smallest.min()), float(largest.max())
-        how = f"{2 * _STARTS} random supports"
+        supports = [rng.permutation(curvatures.rows)[:size] for _ in range(_STARTS)]
+        smallest, largest = curvatures.over(np.sort(supports, axis=1))
+        low, high, how = smallest.min(), largest.max(), f"{_STARTS} random supports"
     else:
-        low, high = _descend(gram, size, seed), -_descend(-gram, size, seed)
-        how = f"the best of {2 * _STARTS} local searches"
-    return SparseEigenvalues(
-        size, Quantity(max(low, 0.0), "estimate", how), Quantity(high, "estimate", how)
-    )
+        low, high = _descend(gram, size), -_descend(-gram, size)
+        how = f"the best of {_STARTS} local searches"
+    return _ends(size, low, high, "estimate", how)
 
 
-def _descend(matrix: np.ndarray, size: int, seed: int) -> float:
+def _ends(size: int, low: float, high: float, kind: Kind, how: str) -> SparseEigenvalues:
+    smallest = Quantity(max(float(low), 0.0), kind, how)
+    return SparseEigenvalues(size, smallest, Quantity(float(high), kind, how))
+
+
+def _descend(matrix: np.ndarray, size: int) -> float:
     """A small eigenvalue over supports of a size: rows are added, then exchanged, one at a time.
 
-    The starts are the pairs of rows with the smallest eigenvalues, and random rows.
+    The starts are the rows that have the smallest eigenvalues together with another one.
     """
-    p = matrix.shape[0]
-    rng = np.random.default_rng(seed)
-    starts: list[list[int]] = [[int(i)] for i in rng.permutation(p)[:_STARTS]]
-    if size > 1:
-        diagonal = matrix.diagonal()
-        pairs = _smaller_eigenvalue(diagonal[:, None], matrix, diagonal[None, :])
-        pairs[np.tril_indices(p)] = np.inf
-        best = np.argsort(pairs, axis=None)[: min(_STARTS, p * (p - 1) // 2)]
-        starts += [[int(i) for i in np.unravel_index(place, pairs.shape)] for place in best]
-    else:
-        starts.append([int(np.argmin(matrix.diagonal()))])
-    return min(_descend_from(matrix, size, start) for start in starts)
+    diagonal = matrix.diagonal()
+    pairs = _smaller_eigenvalue(diagonal[:, None], matrix, diagonal[None, :])
+    np.fill_diagonal(pairs, np.inf)
+    starts = np.argsort(pairs.min(axis=1), kind="stable")[:_STARTS]
+    return min(_descend_from(matrix, size, [int(start)]) for start in starts)
 
 
 def _descend_from(matrix: np.ndarray, size: int, support: list[int]) -> float:
@@ -277,23 +270,25 @@ def statistical_error(
     if G.ndim != 2:
         raise ValueError(f"gradient must be a matrix, got an array of shape {G.shape}")
     p, k = G.shape
-    rows = p if row_sparsity is None else min(_positive("row_sparsity", row_sparsity), p)
-    columns = (
-        k if column_sparsity is None else min(_positive("column_sparsity", column_sparsity), k)
+    rows, columns = (
+        limit if size is None else min(_positive(name, size), limit)
+        for name, size, limit in (
+            ("row_sparsity", row_sparsity, p),
+            ("column_sparsity", column_sparsity, k),
+        )
     )
     rank = min(_positive("rank", rank), rows, columns)
+    names = "rows", "columns"
     if math.comb(k, columns) < math.comb(p, rows):
-        G, rows, columns, names = G.T, columns, rows, ("columns", "rows")
-    else:
-        names = ("rows", "columns")
-    count = _supports(G.shape, rank, rows, columns)
-    if method == "auto":
-        method = "exact" if count <= _MAX_SUPPORTS else "bound"
-    if method == "exact":
-        return _exact_error(G, rank, rows, columns, names)
-    if method == "bound":
-        return _bound_error(G, rank, rows, columns)
-    return _search_error(G, rank, rows, columns, random_state)
+        G, rows, columns, names = G.T, columns, rows, names[::-1]
+    # the norms decide on the columns if the rank is no limit
+    count = math.comb(len(G), rows)
+    count *= 1 if rank == min(rows, columns) else math.comb(G.shape[1], columns)
+    if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
+        return _exact_error(G, rank, rows, columns, names[0])
+    if method == "search":
+        return _search_error(G, rank, rows, columns, random_state)
+    return _bound_error(G, rank, rows, columns)
 
 
 def statistical_error_bound(
@@ -335,47 +330,37 @@ def _positive(name: str, value: Any) -> int:
     return int(value)
 
 
-def _supports(shape: tuple[int, int], rank: int, rows: int, columns: int) -> int:
-    """Number of supports to try: the norms decide on the columns if the rank is no limit."""
-    count = math.comb(shape[0], rows)
-    return count if rank >= min(rows, columns) else count * math.comb(shape[1], columns)
-
-
 def _block_size(block: np.ndarray, rank: int) -> np.ndarray:
     """Root of the sum of the largest squared singular values, of the last two axes."""
     values = np.linalg.svd(block, compute_uv=False)[..., :rank]
     return np.sqrt(np.sum(values**2, axis=-1))
 
 
-def _exact_error(
-    G: np.ndarray, rank: int, rows: int, columns: int, names: tuple[str, str]
-) -> Quantity:
-    best = 0.0
-    p, k = G.shape
-    if rank >= min(rows, columns):
-        squares = G**2
+def _exact_error(G: np.ndarray, rank: int, rows: int, columns: int, noun: str) -> Quantity:
+    (p, k), best = G.shape, 0.0
+    if rank == min(rows, columns):
         for sets in subsets(p, rows):
-            weights = np.sort(squares[sets].sum(axis=1), axis=1)[:, k - columns :]
+            weights = np.sort(np.sum(G[sets] ** 2, axis=1), axis=1)[:, k - columns :]
             best = max(best, float(np.sqrt(weights.sum(axis=1).max())))
-        tried = "everything" if rows == p else f"all {math.comb(p, rows)} sets of {names[0]}"
-        return Quantity(best, "exact", tried)
-    for sets in subsets(p, rows, batch=50):
-        for others in subsets(k, columns, batch=50):
-            blocks = G[sets[:, None, :, None], others[None, :, None, :]]
-            best = max(best, float(_block_size(blocks, rank).max()))
-    count = math.comb(p, rows) * math.comb(k, columns)
-    return Quantity(best, "exact", "everything" if count == 1 else f"all {count} supports")
+        count, what = math.comb(p, rows), f"sets of {noun}"
+    else:
+        for sets in subsets(p, rows, batch=50):
+            for others in subsets(k, columns, batch=50):
+                blocks = G[sets[:, None, :, None], others[None, :, None, :]]
+                best = max(best, float(_block_size(blocks, rank).max()))
+        count, what = math.comb(p, rows) * math.comb(k, columns), "supports"
+    return Quantity(best, "exact", "everything" if count == 1 else f"all {count} {what}")
 
 
 def _bound_error(G: np.ndarray, rank: int, rows: int, columns: int) -> Quantity:
-    squares = np.sort(G**2, axis=1)[:, ::-1]
-    by_row = np.sort(squares[:, :columns].sum(axis=1))[::-1][:rows].sum()
-    across = np.sort(G.T**2, axis=1)[:, ::-1]
-    by_column = np.sort(across[:, :rows].sum(axis=1))[::-1][:columns].sum()
+    def by_lines(A: np.ndarray, lines: int, entries: int) -> float:
+        largest = np.sort(A**2, axis=1)[:, A.shape[1] - entries :].sum(axis=1)
+        return math.sqrt(np.sort(largest)[len(A) - lines :].sum())
+
     candidates = {
         "the largest singular values of the gradient": float(_block_size(G, rank)),
-        "the largest entries of the largest rows": math.sqrt(by_row),
-        "the largest entries of the largest columns": math.sqrt(by_column),
+        "the largest entries of the largest rows": by_lines(G, rows, columns),
+        "the largest entries of the largest columns": by_lines(G.T, columns, rows),
     }
     how = min(candidates, key=lambda name: candidates[name])
     return Quantity(candidates[how], "bound", how)
@@ -384,9 +369,9 @@ def _bound_error(G: np.ndarray, rank: int, rows: int, columns: int) -> Quantity:
 def _search_error(G: np.ndarray, rank: int, rows: int, columns: int, seed: int) -> Quantity:
     rng = np.random.default_rng(seed)
     starts = [np.argsort(-np.sum(G**2, axis=1), kind="stable")[:rows]]
-    starts += [rng.permutation(G.shape[0])[:rows] for _ in range(2 * _STARTS)]
+    starts += [rng.permutation(G.shape[0])[:rows] for _ in range(_STARTS)]
     best = max(_alternate(G, rank, rows, columns, start) for start in starts)
-    return Quantity(best, "estimate", f"the best of {2 * _STARTS + 1} searches")
+    return Quantity(best, "estimate", f"the best of {_STARTS + 1} searches")
 
 
 def _alternate(G: np.ndarray, rank: int, rows: int, columns: int, S: np.ndarray) -> float:
