@@ -104,7 +104,7 @@ def _predict(
     name = "" if model.record is None else model.record.get("key", "")
     found = options.index is None and name and name in cells.names
     table = typed(cells, options, cells.names.index(name) if found else key_of(cells, options))
-    X, filled = encoding.apply(table, model.used)
+    X, filled = encoding.apply(table, model.used), encoding.missing_cells(table, model.used)
     for text in table.notes:
         output.note(text)
     if filled:

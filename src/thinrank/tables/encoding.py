@@ -77,11 +77,8 @@ class Encoding:
         if repeated:
             raise table.error(f"{listed(repeated)} would be the name of two predictors")
         if not impute:
-            _check_complete(
-                table,
-                _missing_rows(table, table.names),
-                "--impute mean replaces them by means, --drop leaves columns out",
-            )
+            remedy = "--impute mean replaces them by means, --drop leaves columns out"
+            _check_complete(table, table.names, remedy)
             return plain, matrix
         empty = [names[j] for j in np.flatnonzero(np.isnan(matrix).all(axis=0))]
         if empty:
@@ -109,7 +106,7 @@ class Encoding:
         owners = [column for column in self.columns for _ in self.predictors_of(column)]
         return list(dict.fromkeys(compress(owners, used)))
 
-    def apply(self, table: Table, used: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    def apply(self, table: Table, used: np.ndarray) -> np.ndarray:
         """The predictors of another table.
 
         Parameters
@@ -122,20 +119,22 @@ class Encoding:
 
         Returns
         -------
-        tuple of (ndarray of shape (n_rows, n_predictors), dict of str to int)
-            The predictors, and how many cells of each column were missing.
+        ndarray of shape (n_rows, n_predictors)
         """
         needed = self.columns_in_use(used)
         table = self._matched(table, needed)
-        missing = _missing_rows(table, needed)
         if self.means is None:
-            _check_complete(
-                table, missing, "fill them in, or fit again with --impute mean, which uses means"
-            )
+            remedy = "fill them in, or fit again with --impute mean, which uses means"
+            _check_complete(table, needed, remedy)
         matrix = self._matrix(table, set(needed))
         matrix[:, ~used] = 0.0
-        counts = {name: len(rows) for name, rows in missing.items()}
-        return matrix if self.means is None else _filled(matrix, self.means), counts
+        return matrix if self.means is None else _filled(matrix, self.means)
+
+    def missing_cells(self, table: Table, used: np.ndarray) -> dict[str, int]:
+        """How many cells of another table are missing in each column in use that has any."""
+        needed = self.columns_in_use(used)
+        missing = _missing_rows(self._matched(table, needed), needed)
+        return {name: len(rows) for name, rows in missing.items()}
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary that JSON can hold."""
@@ -249,8 +248,9 @@ def indicators(values: np.ndarray, categories: list[str]) -> tuple[np.ndarray, i
     return block, int(strange[0]) if len(strange) else None
 
 
-def _check_complete(table: Table, missing: dict[str, np.ndarray], remedy: str) -> None:
+def _check_complete(table: Table, wanted: Collection[str], remedy: str) -> None:
     """Raise an error that names the columns with missing cells."""
+    missing = _missing_rows(table, wanted)
     if not missing:
         return
     shown = listed({name: len(rows) for name, rows in missing.items()})
