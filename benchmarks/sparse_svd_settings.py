@@ -68,6 +68,14 @@ NOISE: dict[str, Noise] = {
     "column variances differ": column_variances,
 }
 
+ERRORS: dict[str, Noise] = {
+    "equal": white,
+    "column variances differ": column_variances,
+    "row variances differ": row_variances,
+    "t with 3 degrees of freedom": heavy_tails,
+    "signal × .6": white,
+}
+
 
 def uneven(rng: np.random.Generator, size: int) -> np.ndarray:
     """A vector of length 1 with entries of either sign between c/2 and c."""
