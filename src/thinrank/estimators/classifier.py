@@ -33,21 +33,21 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
 
     Parameters
     ----------
-    rank, row_sparsity, column_sparsity, ridge, standardize, solver, exchange, start, fit_intercept
-        As in :class:`SparseReducedRankGLM`.
-    max_iter, tol, criterion, cv, refit_rule, always_keep, impute, random_state, n_jobs, verbose, \
-callback
+    rank, row_sparsity, column_sparsity, ridge, standardize, solver, exchange, start, \
+fit_intercept, max_iter, tol, criterion, cv, refit_rule, always_keep, impute, random_state, \
+n_jobs, verbose, callback
         As in :class:`SparseReducedRankGLM`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels, or the positions of the labels of a matrix.
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
+    factors_, coef_, intercept_, rank_, row_support_, column_support_, factor_means_, \
+factor_scale_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_, kept_, \
+kept_coef_, best_params_, search_, n_iter_, status_, history_, imputed_means_, \
+feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`. Columns are the classes or labels; for two
-        classes there is one column, for the second of them.
-    factor_means_, factor_scale_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_
-        See :class:`SparseReducedRankRegressor`. The shares are those of the deviance.
+        classes there is one column, for the second of them. Shares are those of the deviance.
     r2_ : ndarray of shape (n_columns,)
         Share of the deviance of each class or label that the fit explains in the training rows;
         the classes of a vector of labels have the same value.
@@ -56,12 +56,6 @@ callback
         chosen by the same deviances. None if they were given or chosen by a criterion.
     target_scale_ : ndarray of shape (n_columns,)
         Ones, since coefficients are on the scale of the linear predictor.
-    kept_, kept_coef_
-        See :class:`SparseReducedRankRegressor`.
-    best_params_, search_, n_iter_, status_, history_
-        See :class:`SparseReducedRankRegressor`.
-    imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
-        See :class:`SparseReducedRankRegressor`.
 
     Warns
     -----

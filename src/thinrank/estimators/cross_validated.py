@@ -49,34 +49,9 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
         needs at least two splits.
-    loss : {"squared", "huber"} or Family, default="squared"
+    loss, always_keep, impute, standardize, solver, exchange, start, fit_intercept, max_iter, tol, \
+random_state, n_jobs, verbose
         As in :class:`SparseReducedRankRegressor`.
-    always_keep : list of str or int, boolean mask or None, default=None
-        As in :class:`SparseReducedRankRegressor`: predictors that are in every model.
-    impute : {"mean"} or None, default=None
-        As in :class:`SparseReducedRankRegressor`: what replaces missing cells of X.
-    standardize : bool, default=True
-        As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled
-        separately.
-    solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
-        As in :class:`SparseReducedRankRegressor`.
-    exchange : bool or "auto", default="auto"
-        As in :class:`SparseReducedRankRegressor`.
-    start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
-        As in :class:`SparseReducedRankRegressor`.
-    fit_intercept : bool, default=True
-        Whether to centre X and Y.
-    max_iter : int or None, default=None
-        As in :class:`SparseReducedRankRegressor`.
-    tol : float, default=1e-7
-        As in :class:`SparseReducedRankRegressor`.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the random partition into folds and of randomised decompositions in the starts.
-        None is 0, so that results are reproducible.
-    n_jobs : int or None, default=None
-        Number of threads over splits and models.
-    verbose : int, default=0
-        Whether to show progress on standard error.
     callback : callable or None, default=None
         Called with a :class:`~thinrank.core.result.Record` after each model. If it returns True,
         or on Ctrl-C, the search ends, and the best model so far is fitted.
@@ -103,16 +78,11 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         One record per model that was tried.
     n_splits_ : int
         Number of splits in ``cv_results_``.
-    factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_
+    factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_, \
+factor_means_, factor_scale_, explained_variance_ratio_, r2_, held_out_r2_, n_samples_, \
+feature_scale_, target_scale_, warnings_, n_passes_, n_iter_, status_, history_, imputed_means_, \
+feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
-    factor_means_, factor_scale_, explained_variance_ratio_, r2_, held_out_r2_
-        See :class:`SparseReducedRankRegressor`.
-    n_samples_, feature_scale_, target_scale_, warnings_
-        See :class:`SparseReducedRankRegressor`.
-    n_passes_, n_iter_, status_, history_
-        Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
-    imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
-        See :class:`SparseReducedRankRegressor`.
 
     Warns
     -----

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import r2_score
+from sklearn.utils.validation import _check_sample_weight
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Dense, Sparse, kept_basis
-from thinrank.designs.transformed import column_means
+from thinrank.designs import Dense, Sparse, kept_basis, standardize
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import rows_of_data
 
@@ -83,14 +82,7 @@ def _deviations(design: Design, weight: Array | None, used: np.ndarray, center: 
             columns = Dense(design.columns(arrays.indices(used, design.prototype)))
             out[used] = _deviations(columns, weight, used, center)
         return out
-    xp = arrays.namespace(design.prototype)
-    ones = arrays.zeros((design.shape[0],), design.prototype) + 1 if weight is None else weight
-    mean = column_means(design, weight) if center else None
-    norms = _to_float(design.column_norms(xp.sqrt(ones), mean) / xp.sqrt(xp.sum(ones)))
-    if mean is None:
-        return norms
-    floor = _ROUNDING * arrays.eps(mean) * np.abs(_to_float(mean))
-    return np.where(norms <= floor, 0.0, norms)
+    return _to_float(standardize(design, sample_weight=weight, center=center).scale)
 
 
 # ---------------------------------------------------------------------- canonical factors
@@ -285,29 +277,21 @@ def _without_predictors(
 def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray, np.ndarray]:
     """Sums of squares about the means (about zero without centring), and standard deviations."""
     Y, weights = data.Y, data.weights
+    xp = arrays.namespace(Y)
     if moments is not None:
-        squares, deviation, floor = moments.part.squares_y, moments.part.deviation_y, 0.0
+        squares, deviation = moments.part.squares_y, moments.part.deviation_y
+    elif data.entry_weight is None:
+        responses = standardize(Dense(Y), sample_weight=data.sample_weight, center=center)
+        deviation = _to_float(responses.scale)
+        squares = deviation**2 * (Y.shape[0] if weights is None else float(xp.sum(weights)))
     else:
-        xp = arrays.namespace(Y)
-        number: Array | float = float(Y.shape[0])
-        if weights is not None:
-            number = xp.sum(weights, axis=0)  # one number if weights are those of rows
-        known = Dense(Y).column_moments if center and weights is None else None
-        if known is not None:
-            mean, norms = _to_float(known.mean), _to_float(known.norms)
-            squares, deviation = norms**2, norms / number**0.5
-        else:
-            mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
-            moved = Y - mean if center else Y
-            if weights is None:
-                sums = arrays.column_norms_squared(moved)
-            else:
-                sums = xp.sum(moved**2 * weights, axis=0)
-            # one transfer from the device
-            squares, deviation, mean = _to_float(xp.stack([sums, xp.sqrt(sums / number), mean]))
+        number = xp.sum(weights, axis=0)
+        mean = xp.sum(Y * weights, axis=0) / number if center else Y[0, :] * 0
+        squares = _to_float(xp.sum((Y - mean) ** 2 * weights, axis=0))
+        deviation = np.sqrt(squares / _to_float(number))
         # a constant column differs from its mean by rounding errors of about this size
-        floor = _ROUNDING * arrays.eps(Y) * np.abs(mean) if center else 0.0
-    live = deviation > floor
+        deviation[deviation <= _ROUNDING * arrays.eps(Y) * np.abs(_to_float(mean))] = 0.0
+    live = deviation > 0
     return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
 
 
@@ -360,20 +344,21 @@ def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None)
         y, predicted = y[:, None], predicted[:, None]
     if y.shape != predicted.shape:
         raise ValueError(f"y must have shape {predicted.shape}, got {y.shape}")
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    # all complete responses in one call, which is much faster if there are thousands
-    full = ~np.isnan(y).any(axis=0) if len(y) > 1 else np.zeros(y.shape[1], dtype=bool)
-    scores: list[float] = []
-    if full.any():
-        scores += r2_score(
-            y[:, full], predicted[:, full], sample_weight=weight, multioutput="raw_values"
-        ).tolist()
-    for own, fitted in zip(y[:, ~full].T, predicted[:, ~full].T, strict=True):
-        seen = ~np.isnan(own)
-        if np.count_nonzero(seen) > 1:
-            weights = None if weight is None else weight[seen]
-            scores.append(r2_score(own[seen], fitted[seen], sample_weight=weights))
-    if scores:
+    seen = ~np.isnan(y)
+    weight = seen * _check_sample_weight(sample_weight, y, dtype=np.float64)[:, None]
+    enough = np.count_nonzero(seen, axis=0) > 1
+    y, predicted, weight = (
+        np.where(seen, y, 0.0)[:, enough],
+        predicted[:, enough],
+        weight[:, enough],
+    )
+    left = np.sum(weight * (y - predicted) ** 2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.sum(weight * y, axis=0) / np.sum(weight, axis=0)
+        total = np.sum(weight * (y - mean) ** 2, axis=0)
+        # of constant responses as scikit-learn defines it
+        scores = np.where(total > 0, 1 - left / total, np.where(left > 0, 0.0, 1.0))
+    if enough.any():
         return float(np.mean(scores))
     warnings.warn(
         "R² is nan: no response in y has two observed entries.",

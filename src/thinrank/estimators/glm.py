@@ -67,22 +67,20 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         for "poisson", of p(1 − p) for "bernoulli".
     standardize : bool, default=True
         Whether to scale the predictors to unit root mean square about their mean.
-    solver, exchange, start, fit_intercept, max_iter, tol
-        As in :class:`SparseReducedRankRegressor`.
     criterion, cv, refit_rule
         As in :class:`SparseReducedRankRegressor`, with the deviance in place of squared errors.
-    always_keep, impute
-        As in :class:`SparseReducedRankRegressor`: predictors that are always kept, and what
-        replaces missing cells of X.
-    random_state, n_jobs, verbose, callback
+    solver, exchange, start, fit_intercept, max_iter, tol, always_keep, impute, random_state, \
+n_jobs, verbose, callback
         As in :class:`SparseReducedRankRegressor`.
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
+    factors_, coef_, intercept_, rank_, row_support_, column_support_, factor_means_, \
+factor_scale_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_, kept_, \
+kept_coef_, best_params_, search_, n_iter_, status_, history_, imputed_means_, \
+feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`. Columns are responses, or categories of them.
-    factor_means_, factor_scale_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_
-        See :class:`SparseReducedRankRegressor`. The shares are those of the deviance.
+        Shares are those of the deviance.
     r2_ : ndarray of shape (n_columns,)
         Share of the deviance of each response that the fit explains in the training rows; R² for
         "gaussian". All categories of a response have the same value. nan for constant responses.
@@ -92,18 +90,12 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
     target_scale_ : ndarray of shape (n_columns,)
         Standard deviations of responses that have units ("gaussian", "huber"); 1 for counts and
         categories, whose coefficients are on the scale of the linear predictor.
-    kept_, kept_coef_
-        See :class:`SparseReducedRankRegressor`.
     family_ : Family
         The family, with its estimated noise levels and dispersions.
     categories_ : list of (ndarray or None)
         For each response its categories, None if it is a number.
     target_columns_ : list of str
         Names of the columns: those of the responses, and "name=category" for categories.
-    best_params_, search_, n_iter_, status_, history_
-        See :class:`SparseReducedRankRegressor`.
-    imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
-        See :class:`SparseReducedRankRegressor`.
 
     Warns
     -----

@@ -194,10 +194,8 @@ def check_training_data(
         return design, Y
     Y = in_memory(Y)
     if arrays.is_array(Y) and not isinstance(Y, np.ndarray):  # of another library
-        if missing:
-            _check_not_infinite(Y)
-        else:
-            check_finite("Y", Y)
+        xp = arrays.namespace(Y)
+        check_finite("Y", xp.where(Y == Y, Y, arrays.zeros((1,), Y)) if missing else Y)
     else:
         finite = "allow-nan" if missing else True
         options = {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite}
@@ -227,12 +225,31 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
 
 
 def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool = False) -> Design:
-    """X as a Design, with as many rows as Y, which is not checked unless it is ``numeric``."""
-    X = _with_rows_of(estimator, X, Y)
+    """X as a Design, with as many rows as Y, which is not checked unless it is ``numeric``.
+
+    Errors about rows name X and Y, as scikit-learn's do not.
+    """
+    check_flags(estimator)
+    if Y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    plain = is_plain(X, Y)
+    if not plain:
+        X = lazy_rows("X", X)
+        check_kind("X", X)
+        check_sample_ids(X, Y)
+    rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
+    if rows_x and rows_y and rows_x[0] != rows_y[0]:
+        raise ValueError(
+            f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
+        )
+    keep_or_delete(estimator, "feature_categories_", None)
+    if not plain:
+        check_row_names(X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
-    keep_or_delete(estimator, "feature_categories_", None)
-    if not is_plain(X, Y):
+    if not plain:
         Y = in_memory(Y)
         if hasattr(X, "iloc"):
             from thinrank.tables.encoding import encoded_frame  # imported for data frames only
@@ -323,16 +340,7 @@ def imputed_message(estimator: Any, design: Design) -> list[str]:
 
 def has_missing(Y: Array) -> bool:
     """Whether an entry is NaN; row blocks are complete."""
-    if isinstance(Y, RowBlocks) or _has_moments(Y):
-        return False
-    xp = arrays.namespace(Y)
-    return bool(xp.any(xp.isnan(Y)))
-
-
-def _has_moments(Y: Array) -> bool:
-    """Whether moments, which are needed anyway, are finite. All entries are finite then."""
-    is_float = arrays.namespace(Y).isdtype(Y.dtype, "real floating")
-    return is_float and Y.ndim == 2 and Dense(Y).column_moments is not None
+    return not isinstance(Y, RowBlocks) and bool(arrays.namespace(Y).any(Y != Y))
 
 
 def check_loss(loss: Any) -> Family | None:
@@ -350,14 +358,6 @@ def check_loss(loss: Any) -> Family | None:
         'loss must be "squared", "huber", or tr.losses.families.Huber(threshold=...); for counts '
         f"and classes use SparseReducedRankGLM; got {loss!r}"
     )
-
-
-def _check_not_infinite(Y: Array) -> None:
-    xp = arrays.namespace(Y)
-    if not xp.isdtype(Y.dtype, "real floating") or _has_moments(Y):
-        return
-    if bool(xp.any(xp.isinf(Y))):
-        raise ValueError("Y must be finite, or NaN where an entry is missing; got infinite entries")
 
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
@@ -440,27 +440,6 @@ def keep_or_delete(estimator: Any, name: str, value: Any) -> None:
 def _is_ours(X: Any) -> bool:
     foreign = arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic))
     return isinstance(X, LinearOperator) or is_design(X) or foreign
-
-
-def _with_rows_of(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
-    """X, no longer lazy, with as many rows as Y; errors name X and Y, as scikit-learn's do not."""
-    check_flags(estimator)
-    if Y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
-    if not is_plain(X):
-        X = lazy_rows("X", X)
-        check_kind("X", X)
-        check_sample_ids(X, Y)
-    rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
-    if rows_x and rows_y and rows_x[0] != rows_y[0]:
-        raise ValueError(
-            f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
-        )
-    if not is_plain(X, Y):
-        check_row_names(X, Y)
-    return X
 
 
 _REMEDIES = (
