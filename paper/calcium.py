@@ -25,13 +25,16 @@ from thinrank.calcium.regions import connected_regions
 from thinrank.calcium.windows import mask_of, window
 from thinrank.core.imports import import_optional
 from thinrank.designs import RecursiveFilter
-from thinrank.report.calcium_movie import EXPLANATION, label_names, neuron_names, score_table
-from thinrank.report.calcium_pictures import (
+from thinrank.report.calcium_movie import (
     ESTIMATED,
+    EXPLANATION,
     LABELLED,
     Pair,
     RegionPanel,
     contours,
+    label_names,
+    neuron_names,
+    score_table,
     side_by_side,
 )
 from thinrank.report.document import (

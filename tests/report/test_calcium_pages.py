@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_parser import ParsedPage
+from page_parser import ParsedPage, assert_self_contained
 
 from thinrank.calcium import make_movie, score_regions
 from thinrank.report.calcium_movie import MovieAnalysis, movie_page, write_movie_page
-from thinrank.report.document import Picture, Table, drawing, render_html
+from thinrank.report.document import Picture, drawing, render_html
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_page_of_a_movie_needs_no_other_file(analysis, tmp_path):
     write_movie_page(analysis, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "3 neurons in 60 frames of 40 × 44 pixels." in text
-    assert not re.search(r"<(script|link|iframe)\b", text)
+    assert_self_contained(ParsedPage(text))
     sources = re.findall(r'src="([^"]{0,30})', text)
     assert len(sources) == 2
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
@@ -55,9 +55,8 @@ def test_page_of_a_movie_needs_no_other_file(analysis, tmp_path):
 
 def test_table_of_neurons(analysis):
     with drawing():
-        page = movie_page(analysis)
-    (neurons,) = [t for t in blocks(page, Table) if t.header[0] == "neuron"]
-    for i, row in enumerate(neurons.rows):
+        page = ParsedPage(render_html(movie_page(analysis)))
+    for i, row in enumerate(page.table("neuron")[1:]):
         region, imaging = analysis.imaging.region_coordinates_[i], analysis.imaging
         assert row[0] == str(i + 1)
         assert float(row[1]) == pytest.approx(region[:, 0].mean(), abs=0.06)

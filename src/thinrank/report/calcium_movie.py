@@ -1,11 +1,11 @@
-"""The page of one calcium movie: regions, traces and spikes of its neurons."""
+"""The page of one calcium movie: contours on an image, footprints, traces and spikes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,11 @@ from thinrank.calcium import Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
-from thinrank.calcium.windows import mask_of, window
+from thinrank.calcium.windows import inside, mask_of, window
 from thinrank.core.files import write_text
-from thinrank.report.calcium_pictures import (
-    ESTIMATED,
-    LABELLED,
-    Pair,
-    RegionPanel,
-    Trace,
-    contours,
-    side_by_side,
-    traces,
-)
+from thinrank.core.imports import import_optional
 from thinrank.report.document import (
+    WIDTH,
     Block,
     Cell,
     Choice,
@@ -41,6 +33,16 @@ from thinrank.report.document import (
     render_html,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colors that are visible on a dark image
+_TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colors on a white background
+_NUMBERED = 80  # number of regions above which their numbers would cover the image
+_POINTS = 1200  # points of a drawn trace, more than a page can resolve
+_NUMBER_SIZE = 9  # points, the size of the text beside the figures
+_TICKS = 0.25  # fraction of the height of a trace's axis that its spikes take
 _TRACES_PER_FIGURE = 10
 _MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
 _LETTERS = "abcdefghjkmnpqrstuvwxyz"  # without i, l and o, which look like digits
@@ -241,16 +243,29 @@ def _activity(analysis: MovieAnalysis) -> list[Block]:
 def _neurons(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
     """The section with one row per neuron."""
     quality: Quality | None = getattr(imaging, "quality_", None)
-    header = ["neuron", "row", "column", "pixels", "peak", "clear spikes"]
-    rows: list[list[Cell]] = [_measures(imaging, i) for i in range(len(imaging.traces_))]
+    centers = centres_of(imaging.region_coordinates_).tolist()
+    largest = np.max(imaging.spike_trains_, axis=1, initial=0.0, keepdims=True)
+    columns: dict[str, list[Cell]] = {
+        "neuron": list(neuron_names(len(centers))),
+        "row": [Number(row, f"{row:.1f}") for row, _ in centers],
+        "column": [Number(column, f"{column:.1f}") for _, column in centers],
+        "pixels": [Number(len(region), str(len(region))) for region in imaging.region_coordinates_],
+        "peak": [Number(peak, f"{peak:.3g}") for peak in np.max(imaging.traces_, axis=1).tolist()],
+        "clear spikes": [
+            Number(count, str(count))
+            for count in np.sum(imaging.spike_trains_ > _CLEAR * largest, axis=1).tolist()
+        ],
+    }
     about = (
         "Row and column of the center, number of pixels of the region, maximum of the trace, and "
         f"number of spikes larger than {_CLEAR:.0%} of the neuron's largest spike."
     )
     if quality is not None:
-        header += ["SNR", "correlation", "doubtful"]
-        for i, row in enumerate(rows):
-            row += _quality(quality, i)
+        columns |= {
+            "SNR": [Number(snr, f"{snr:.1f}") for snr in quality.snr.tolist()],
+            "correlation": [Number(r, f"{r:.2f}") for r in quality.correlation.tolist()],
+            "doubtful": [Number(bad, "doubtful" if bad else "") for bad in quality.doubtful],
+        }
         about += (
             " SNR is the height of the largest transient in the raw light, in standard deviations "
             "of its noise; correlation is that of the trace with the raw light, from which the "
@@ -259,74 +274,25 @@ def _neurons(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
         )
     blocks: list[Block] = [Section("Neurons")]
     if review:
-        header.append("accept")
-        for i, row in enumerate(rows):
-            row.append(_choice(imaging, quality, i))
+        accepted = np.ones(len(centers), dtype=bool) if quality is None else ~quality.doubtful
+        columns["accept"] = [
+            Choice(
+                f"accept neuron {i + 1}",
+                bool(accepted[i]),
+                {"id": i + 1, "row": round(row, 3), "column": round(column, 3)},
+            )
+            for i, (row, column) in enumerate(centers)
+        ]
         about += (
             " The button above the table saves the ticked neurons as decisions.json; the same "
             "command with `--accept decisions.json` and another folder then writes these only."
         )
-        blocks.append(_choices(imaging, movie))
-    table = Table(
-        tuple(header),
-        [tuple(row) if review else tuple(map(_text, row)) for row in rows],
-        caption="Neurons" if review else "",
-        sortable=review,
-    )
-    return [*blocks, table, Text(about)]
-
-
-def _text(cell: Cell) -> Cell:
-    """The text of a number, which only tables that sort need."""
-    return cell.text if isinstance(cell, Number) else cell
-
-
-def _measures(imaging: Segmentation, i: int) -> list[Cell]:
-    region, train = imaging.region_coordinates_[i], imaging.spike_trains_[i]
-    row, column = region.mean(axis=0).tolist()
-    peak = float(np.max(imaging.traces_[i]))
-    spikes = int(np.count_nonzero(train > _CLEAR * np.max(train, initial=0.0)))
-    return [
-        str(i + 1),
-        Number(row, f"{row:.1f}"),
-        Number(column, f"{column:.1f}"),
-        Number(len(region), str(len(region))),
-        Number(peak, f"{peak:.3g}"),
-        Number(spikes, str(spikes)),
-    ]
-
-
-def _quality(quality: Quality, i: int) -> list[Cell]:
-    snr, correlation = float(quality.snr[i]), float(quality.correlation[i])
-    doubtful = bool(quality.doubtful[i])
-    return [
-        Number(snr, f"{snr:.1f}"),
-        Number(correlation, f"{correlation:.2f}"),
-        Number(doubtful, "doubtful" if doubtful else ""),
-    ]
-
-
-def _choice(imaging: Segmentation, quality: Quality | None, i: int) -> Choice:
-    row, column = centres_of(imaging.region_coordinates_)[i].tolist()
-    accepted = quality is None or not quality.doubtful[i]
-    about: dict[str, str | int | float] = {
-        "id": i + 1,
-        "row": round(row, 3),
-        "column": round(column, 3),
-    }
-    return Choice(f"accept neuron {i + 1}", bool(accepted), about)
-
-
-def _choices(imaging: Segmentation, movie: str) -> Choices:
-    height, width = imaging.mean_image_.shape
-    about: dict[str, Any] = {
-        "format": DECISIONS,
-        "movie": movie,
-        "frames": int(imaging.traces_.shape[1]),
-        "height": int(height),
-        "width": int(width),
-    }
-    return Choices("decisions.json", "neurons", "accepted", about)
+        height, width = map(int, imaging.mean_image_.shape)
+        movie_words = {"format": DECISIONS, "movie": movie, "frames": imaging.traces_.shape[1]}
+        saved: dict[str, Any] = movie_words | {"height": height, "width": width}
+        blocks.append(Choices("decisions.json", "neurons", "accepted", saved))
+    rows = list(zip(*columns.values(), strict=True))
+    return [*blocks, Table(tuple(columns), rows, caption="Neurons", sortable=True), Text(about)]
 
 
 def neuron_names(count: int) -> list[str]:
@@ -358,3 +324,166 @@ def _letters(index: int) -> str:
     """The letters of an index: a, b to z, then aa, ab and so on."""
     more, letter = divmod(index, len(_LETTERS))
     return (_letters(more - 1) if more else "") + _LETTERS[letter]
+
+
+@dataclass(frozen=True)
+class RegionPanel:
+    """Regions that are drawn on one copy of an image."""
+
+    title: str  # title of the panel
+    regions: Sequence[np.ndarray]  # (n_pixels, 2) rows and columns of each region
+    names: Sequence[str]  # number or letter of each region
+    color: str  # color of outlines and names
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A labelled region and the estimated one, in windows around the same pixel."""
+
+    title: str  # title of the pair
+    image: np.ndarray  # (height, width) mean of the movie
+    labelled: np.ndarray  # (height, width) the labelled region
+    footprint: np.ndarray  # (height, width) the estimated footprint
+    estimated: np.ndarray  # (height, width) the estimated region; all False if none was found
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The activity of a neuron."""
+
+    title: str  # label at the left
+    footprint: np.ndarray  # (height, width) shown at the left of the trace
+    values: np.ndarray  # (n_frames,) the trace
+    spikes: np.ndarray  # (n_frames,) size of the spike in each frame; 0 if there is none
+    # (n_frames,) the measured fluorescence, drawn behind the trace on its own scale
+    light: np.ndarray | None = None
+
+
+def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
+    """Draw an image in several panels, each with the outlines and names of some regions.
+
+    Shapes: ``image`` (height, width).
+    """
+    height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
+    figure = _figure(height)
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, panel in zip(axes, panels, strict=True):
+        _show(axis, image, "gray")
+        axis.set_title(panel.title)
+        for name, full in zip(panel.names, panel.regions, strict=True):
+            region = inside(full, image.shape)  # labels may be of a larger or another movie
+            outline(axis, region, panel.color)
+            if len(panel.regions) <= _NUMBERED and len(region):
+                _write(axis, region.mean(axis=0), name, panel.color)
+    return figure
+
+
+def _write(axis: Axes, center: np.ndarray, name: str, color: str) -> None:
+    """Write a name on an image, with a dark edge so that it is legible on bright pixels too."""
+    edge = import_optional("matplotlib.patheffects").withStroke(linewidth=2.2, foreground="black")
+    axis.text(
+        center[1],
+        center[0],
+        name,
+        color=color,
+        fontsize=_NUMBER_SIZE,
+        fontweight="bold",
+        ha="center",
+        va="center",
+        path_effects=[edge],
+    )
+
+
+def side_by_side(pairs: Sequence[Pair]) -> Figure:
+    """Draw labelled regions in the upper row, and the estimated ones in the lower row."""
+    side = WIDTH / max(len(pairs), 5)
+    figure = _figure(2 * side + 0.35)
+    axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for (upper, lower), pair in zip(axes.T, pairs, strict=False):
+        _show(upper, pair.image, "gray")
+        outline(upper, np.argwhere(pair.labelled), LABELLED)
+        upper.set_title(pair.title, fontsize=_NUMBER_SIZE)
+        _show(lower, pair.footprint, "magma")
+        outline(lower, np.argwhere(pair.estimated), ESTIMATED)
+        outline(lower, np.argwhere(pair.labelled), LABELLED, dashed=True)
+        if not pair.estimated.any():
+            lower.set_title("not found", fontsize=_NUMBER_SIZE)
+    return figure
+
+
+def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
+    """Draw the footprint and the trace of each neuron, with ticks for its spikes."""
+    figure = _figure(0.5 + 0.62 * len(lines))
+    axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
+    for (left, right), line in zip(axes, lines, strict=True):
+        _show(left, line.footprint, "magma")
+        left.set_ylabel(line.title, fontsize=_NUMBER_SIZE, rotation=0, ha="right", va="center")
+        if line.light is not None:
+            times, values = _thinned(_on_scale(line.light, line.values))
+            right.plot(times / frame_rate, values, color=_REFERENCE, lw=0.5)
+        times, values = _thinned(line.values)
+        right.plot(times / frame_rate, values, color=_TRACE, lw=0.8)
+        frames = np.flatnonzero(line.spikes > 0)
+        heights = line.spikes[frames] / np.max(line.spikes, initial=0.0)
+        marks = right.get_xaxis_transform()  # x in data units, y as a fraction of the axis
+        right.vlines(
+            frames / frame_rate, 0.0, _TICKS * heights, color=_SPIKE, lw=0.8, transform=marks
+        )
+        right.margins(y=0.05)
+        low, high = right.get_ylim()
+        right.set_ylim(low - _TICKS / (1 - _TICKS) * (high - low), high)  # room for the ticks
+        right.set_xlim(0, max(len(line.values) - 1, 1) / frame_rate)
+        right.tick_params(labelleft=False, left=False, labelbottom=False)
+        right.spines["left"].set_visible(False)
+    axes[-1, 1].tick_params(labelbottom=True)
+    axes[-1, 1].set_xlabel("seconds")
+    return figure
+
+
+def outline(axis: Axes, region: np.ndarray, color: str, dashed: bool = False) -> None:
+    """Draw the outline of a region."""
+    if not len(region):
+        return
+    first = region.min(axis=0) - 1
+    mask = np.zeros(region.max(axis=0) - first + 2)
+    mask[tuple((region - first).T)] = 1
+    rows, columns = np.arange(mask.shape[0]) + first[0], np.arange(mask.shape[1]) + first[1]
+    style = "dashed" if dashed else "solid"
+    axis.contour(columns, rows, mask, [0.5], colors=[color], linewidths=1.2, linestyles=style)
+
+
+def _figure(height: float) -> Figure:
+    figure: Figure = import_optional("matplotlib.figure").Figure(
+        (WIDTH, height), layout="constrained"
+    )
+    return figure
+
+
+def _show(axis: Axes, image: np.ndarray, colors: str) -> None:
+    """Show an image with limits at percentiles, so that a few bright pixels do not dominate."""
+    low, high = np.percentile(image, [1, 99.7])
+    top = high if high > low else float(np.max(image)) or 1.0
+    axis.imshow(image, cmap=colors, vmin=low, vmax=top, interpolation="nearest")
+    axis.set_autoscale_on(False)  # an outline at the edge must not widen the image
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
+
+
+def _on_scale(light: np.ndarray, trace: np.ndarray) -> np.ndarray:
+    """Light with the unit in which its deviations from the trace are smallest."""
+    fit = float(light @ trace) / max(float(light @ light), np.finfo(float).tiny)
+    # where the two do not agree, the maxima do: the light would be a flat line otherwise
+    unit = float(np.max(np.abs(trace))) / max(float(np.max(np.abs(light))), np.finfo(float).tiny)
+    return light * max(fit, unit)
+
+
+def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return frames and values; for a long trace, minimum and maximum of each stretch."""
+    if len(values) <= _POINTS:
+        return np.arange(len(values)), values
+    stretches = np.array_split(np.arange(len(values)), _POINTS // 2)
+    ends = [sorted((s[np.argmin(values[s])], s[np.argmax(values[s])])) for s in stretches]
+    frames = np.concatenate(ends)
+    return frames, values[frames]

@@ -15,10 +15,11 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.files import write_text
-from thinrank.estimators.findings import score_name
+from thinrank.estimators.findings import Findings, score_name
+from thinrank.estimators.summary import Summary
 from thinrank.plot.canvas import fitted_model
 from thinrank.plot.search_curves import chosen_record
-from thinrank.report import model_pictures as pictures
+from thinrank.report import model_figures as figures
 from thinrank.report.document import (
     Block,
     Page,
@@ -30,7 +31,7 @@ from thinrank.report.document import (
     drawing,
     render_html,
 )
-from thinrank.report.model_tables import ModelTables, ordered_search, search_table, shown_name
+from thinrank.report.model_figures import ordered_search, shown_name, summary_table
 from thinrank.selection.stability import (
     AxisSummary,
     remark,
@@ -39,7 +40,6 @@ from thinrank.selection.stability import (
 )
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
-_RUNNERS_UP = 3
 _UNITS = (
     "The error is the mean of the squares over held-out rows and responses. With standardize=True "
     "every response is in units of its noise, so that 1 is an error as large as the noise; "
@@ -126,25 +126,24 @@ def write(
     check_libraries()
     if Y is not None and X is None:
         raise ValueError("Y was given without X; predictions need both")
-    frequency = _frequency(stability, len(fitted_model(est).predictor_names))
-    tables = ModelTables(est, est.summary(), frequency)
+    model, summary = fitted_model(est), est.summary()
+    frequency = _frequency(stability, len(model.predictor_names))
     with drawing():
         page = Page(title or "What predicts what", contents=True)
         page.origin = _below_title(est, data_files)
         page.add(
             Section("What was found"),
-            Points(tuple(tables.summary.sentences)),
+            Points(tuple(summary.sentences)),
             Section("What to distrust"),
-            Points(tuple(_cautions(tables, stability)), caution=True),
-            *_coefficients(tables),
+            Points(tuple(_cautions(est, model, summary, stability)), caution=True),
+            *_coefficients(est, model, summary, frequency),
             Section("Responses"),
-            tables.responses(),
-            *_optimism(tables),
-            *_factors(tables),
-            *_data(tables, X, Y, sample_names),
+            summary_table(summary, "responses", len(model.r2)),
+            *_optimism(model, summary),
+            *_factors(est, model, summary),
+            *_data(est, model, X, Y, sample_names),
             *_choice(est),
-            *_stability(stability, tables.selected[0]),
-            *_fit(est),
+            *_stability(stability, model.used),
             *_origin(est, command),
         )
         content = render_html(page)
@@ -159,15 +158,15 @@ def _below_title(est: Any, data_files: Mapping[str, int] | None) -> str:
     return " · ".join([*parts, f"{date.today():%d %B %Y}", f"thinrank {version('thinrank')}"])
 
 
-def _cautions(tables: ModelTables, stability: Any) -> list[str]:
+def _cautions(est: Any, model: Findings, summary: Summary, stability: Any) -> list[str]:
     """What to distrust: the cautions of the summary, and those that need more than a fit."""
-    found = [
-        *tables.summary.cautions,
-        *_no_better_than_nothing(tables.est),
-        *_unstable(tables, stability),
-    ]
+    found = [*summary.cautions, *_no_better_than_nothing(est)]
+    if stability is not None:
+        found += unstable_sentences(stability, model.used, shown_name)
+        axis = AxisSummary.of_table(stability, "row")
+        found += [remark(axis)] if axis.says_nothing else []
     said = any("selection.stability" in sentence for sentence in found)
-    if stability is None and not said and len(tables.selected[0]):
+    if stability is None and not said and len(model.used):
         found.append(
             "Whether other samples would select the same predictors was not checked; "
             "tr.selection.stability does that, or thinrank stability on the command line."
@@ -202,31 +201,25 @@ def _no_better_than_nothing(est: Any) -> list[str]:
     ]
 
 
-def _unstable(tables: ModelTables, stability: Any) -> list[str]:
-    """Sentences about predictors of the model that half-samples often do not select."""
-    if stability is None:
+def _coefficients(
+    est: Any, model: Findings, summary: Summary, frequency: np.ndarray | None
+) -> list[Block]:
+    total = int(np.count_nonzero(model.coefficients))
+    if not total:
         return []
-    sentences = unstable_sentences(stability, tables.selected[0], shown_name)
-    summary = AxisSummary.of_table(stability, "row")
-    if summary.says_nothing:
-        sentences.append(remark(summary))
-    return sentences
-
-
-def _coefficients(tables: ModelTables) -> list[Block]:
-    if tables.is_empty:
-        return []
+    used = len(model.used)
+    responses = int(np.count_nonzero(model.coefficients.any(axis=0)))
     return [
         Section("Coefficients"),
-        pictures.coefficient_picture(tables),
-        tables.coefficients(),
+        figures.coefficient_picture(est, used, responses),
+        summary_table(summary, "coefficients", total),
         Text(
             "A standardized coefficient is the change of the response, in its standard deviations, "
             "for one standard deviation of the predictor; the last column is in the units of the "
             "data."
         ),
         Section("Predictors"),
-        tables.predictors(),
+        summary_table(summary, "predictors", used, frequency),
         Text(
             "Strength: root of the sum of the squared standardized coefficients. Importance: how "
             "much a predictor contributes to the factors, weighted by what these explain, as the "
@@ -235,21 +228,23 @@ def _coefficients(tables: ModelTables) -> list[Block]:
     ]
 
 
-def _optimism(tables: ModelTables) -> list[Block]:
-    if tables.model.held_out_r2 is None:
+def _optimism(model: Findings, summary: Summary) -> list[Block]:
+    if model.held_out_r2 is None:
         return []
     return [
         Text(
-            f"{tables.summary.measure} held out: for rows that were left out of the fit, of the "
+            f"{summary.measure} held out: for rows that were left out of the fit, of the "
             "model that was best for these rows. It is therefore optimistic, most of all with few "
             "samples; cross_val_score repeats the choice in every fold."
         )
     ]
 
 
-def _factors(tables: ModelTables) -> list[Block]:
-    if tables.model.rank == 0:
+def _factors(est: Any, model: Findings, summary: Summary) -> list[Block]:
+    if model.rank == 0:
         return []
+    sides = model.predictor_loadings, model.response_loadings
+    responses = int(np.count_nonzero(model.coefficients.any(axis=0)))
     return [
         Section("Factors"),
         Text(
@@ -258,10 +253,10 @@ def _factors(tables: ModelTables) -> list[Block]:
             "the training data. Plus and minus: the factor rises or falls with a predictor, and a "
             "response with the factor."
         ),
-        tables.factors(),
-        pictures.network_picture(tables),
-        pictures.factor_picture(tables),
-        tables.loadings(),
+        summary_table(summary, "factors", model.rank),
+        figures.network_picture(est, len(model.used), responses, model.rank),
+        figures.factor_picture(est, model),
+        summary_table(summary, "loadings", sum(int(np.count_nonzero(side)) for side in sides)),
         Text(
             "Loading of a predictor: change of the factor per standard deviation of the predictor. "
             "Loading of a response: its change, in standard deviations, per standard deviation of "
@@ -270,13 +265,13 @@ def _factors(tables: ModelTables) -> list[Block]:
     ]
 
 
-def _data(tables: ModelTables, X: Any, Y: Any, given: Sequence[object] | None) -> list[Block]:
+def _data(est: Any, model: Findings, X: Any, Y: Any, given: Sequence[object] | None) -> list[Block]:
     names = None if X is None else _names_of_samples(X, Y, given)
     blocks: list[Block] = []
     if Y is not None:
-        blocks += pictures.prediction_pictures(tables.est, X, Y, names)
-    if X is not None and tables.model.rank >= 2:
-        blocks.append(pictures.sample_picture(tables.est, X, names))
+        blocks += figures.prediction_pictures(est, X, Y, names)
+    if X is not None and model.rank >= 2:
+        blocks.append(figures.sample_picture(est, X, names))
     return [Section("Samples and predictions"), *blocks] if blocks else []
 
 
@@ -301,14 +296,14 @@ def _choice(est: Any) -> list[Block]:
         Points(tuple(_chosen_words(est))),
     ]
     if ordered_search(est):
-        blocks += [pictures.selection_picture(est), search_table(est)]
+        blocks += [figures.selection_picture(est), figures.search_table(est)]
         if score_name(est) == "held-out error":
             blocks.append(Text(_UNITS))
     return blocks
 
 
 def _chosen_words(est: Any) -> list[str]:
-    """Sentences about the criterion, the models tried, the chosen sizes and the runners-up."""
+    """Sentences about the criterion, the models tried and the chosen sizes."""
     sizes = _size_words(est.best_params_)
     tried = [r for r in getattr(est, "search_", []) if r.sizes is not None]
     if not tried:
@@ -317,21 +312,12 @@ def _chosen_words(est: Any) -> list[str]:
         f"{len(tried):,} models were compared by their {score_name(est)}; less is better.",
         f"Chosen: {sizes}.",
     ]
-    rule = getattr(est, "refit_rule", "best")
-    if rule != "best":
-        words.append(f"The rule for the choice was refit_rule={rule!r}.")
     records = ordered_search(est)
     if len({r.search_round for r in tried}) > 1:
         words.append(
             f"{len(records):,} of them belong to the last search, whose scores can be compared: "
             "the noise in the responses was estimated again before it."
         )
-    chosen = chosen_record(records, est.best_params_)
-    others = [r for r in records if r is not chosen][:_RUNNERS_UP]
-    if others:
-        best = records[0].objective
-        found = [f"{_record_words(r)} ({_above(r.objective, best)})" for r in others]
-        words.append(f"Runners-up: {'; '.join(found)}.")
     return words
 
 
@@ -349,22 +335,6 @@ def _size_words(params: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _record_words(record: Any) -> str:
-    rank, rows, columns, ridge, exchange = record.sizes
-    if rank == 0:
-        return "no predictor"
-    how = "" if exchange else ", without exchanges"
-    return f"rank {rank}, {rows:,} predictors, {columns:,} responses, ridge {ridge:.3g}{how}"
-
-
-def _above(score: float, best: float) -> str:
-    if score <= best:
-        return "the least score"
-    if best > 0:
-        return f"{100 * (score / best - 1):.2g} % above the least score"
-    return f"{score - best:.2g} above the least score"
-
-
 def _stability(table: Any, used: np.ndarray) -> list[Block]:
     if table is None:
         return []
@@ -373,17 +343,8 @@ def _stability(table: Any, used: np.ndarray) -> list[Block]:
     return [
         Section("What would change with other samples"),
         Points((*stable, *unstable)),
-        pictures.stability_picture(table),
+        figures.stability_picture(table),
     ]
-
-
-def _fit(est: Any) -> list[Block]:
-    """How the final fit ended, and its course if it took several iterations."""
-    status = str(getattr(est, "status_", ""))
-    blocks: list[Block] = [Points((status,))] if status else []
-    if len(getattr(est, "history_", [])) > 1:
-        blocks.append(pictures.convergence_picture(est))
-    return [Section("The fit"), *blocks] if blocks else []
 
 
 def _origin(est: Any, command: str | None) -> list[Block]:
@@ -392,7 +353,7 @@ def _origin(est: Any, command: str | None) -> list[Block]:
     rows = [
         ("estimator", type(est).__name__),
         ("settings", _settings(est) or "defaults"),
-        ("samples", f"{est.n_samples_:,}" if hasattr(est, "n_samples_") else "unknown"),
+        ("end of the fit", str(getattr(est, "status_", ""))),
         ("versions", ", ".join(versions)),
     ]
     blocks: list[Block] = [
