@@ -249,10 +249,6 @@ class MixtureKernel:
         """Expected values of the next state, of shape (n_states, n_actions)."""
         return self._W @ (self._N @ values)
 
-    def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
-        """The same for given states and one action."""
-        return self._W[states, action] @ (self._N @ values)
-
     def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Solve v = rewards + Ψ_π·u through the r unknowns u = N·(factor·v)."""
         chosen = self._W[np.arange(self.shape[0]), actions]

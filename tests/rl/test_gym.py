@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from thinrank.rl.gym import from_transition_table, log_episodes, table_family
+from thinrank.rl.gym import from_transition_table, log_episodes
 
 
 def make(name, **options):
@@ -46,21 +46,6 @@ def test_taxi_ends_when_the_passenger_is_delivered():
         earned, over = earned + reward, terminated or truncated
     assert terminated
     assert earned == expected
-
-
-def test_variants():
-    plain = make("FrozenLake-v1", is_slippery=False)
-    tasks = table_family(plain, slips=(0.0, 0.3, 1.0), step_rewards=(0.0, -0.1))
-    assert len(tasks) == 6
-    assert np.allclose(tasks[0].kernel.dense(), from_transition_table(plain).kernel.dense())
-    values = [task.optimal_q(0.9)[0].max() for task in tasks]
-    assert values[0] == pytest.approx(0.9**5)
-    assert values[1] == pytest.approx(0.9**5 - 0.1 * (1 - 0.9**6) / 0.1)
-    assert values[0] > values[2] > values[4] > 0
-    blind = tasks[4]  # every action is a random one
-    assert np.allclose(blind.rewards, blind.rewards[:, :1])
-    with pytest.raises(ValueError, match="slips must be from 0 to 1, got 2"):
-        table_family(plain, slips=[2])
 
 
 def test_log_of_cart_pole():

@@ -3,11 +3,15 @@
 from thinrank.rl import gym, minari
 from thinrank.rl.action_values import GreedyPolicy
 from thinrank.rl.common_part import CommonPart
-from thinrank.rl.estimates import PolicyValue, evaluate
 from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
 from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.history import QHistory, QRecord
-from thinrank.rl.off_policy import fitted_q_evaluation, importance_sampling
+from thinrank.rl.policy_values import (
+    PolicyValue,
+    evaluate,
+    fitted_q_evaluation,
+    importance_sampling,
+)
 from thinrank.rl.tabular import TabularMDP, value_error
 from thinrank.rl.tasks import ExpectedTask, GenerativeTask
 from thinrank.rl.transitions import Transitions

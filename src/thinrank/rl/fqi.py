@@ -16,11 +16,11 @@ from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
 from thinrank.minimize import check_size, seed_from
 from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues, values_at
-from thinrank.rl.estimates import PolicyValue, evaluate
 from thinrank.rl.features import Features, default_features
 from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.history import QCallback, QHistory, QRecord, describe, warn_of_failure
 from thinrank.rl.minari import from_minari, is_minari
+from thinrank.rl.policy_values import PolicyValue, evaluate
 from thinrank.rl.regression import Regression, as_regression
 from thinrank.rl.rows import Rows
 from thinrank.rl.targets import GenerativeTargets, Targets, logged_targets

@@ -7,9 +7,8 @@ installed by ``pip install 'thinrank[rl]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import product
 from numbers import Integral
 from typing import Any
 
@@ -71,45 +70,6 @@ def from_transition_table(env: Any) -> TabularMDP:
     probabilities[over, :, over] = 1
     rewards[over] = 0
     return TabularMDP(probabilities, rewards, over, episodic=True)
-
-
-def table_family(
-    env: Any,
-    slips: Iterable[float] = (0.0, 0.1, 0.2),
-    step_rewards: Iterable[float] = (0.0,),
-) -> list[TabularMDP]:
-    """Variants of an environment with a transition table, as tasks.
-
-    Parameters
-    ----------
-    env : str or gymnasium.Env
-        As for :func:`from_transition_table`. Create it with deterministic transitions, such as
-        ``is_slippery=False`` for FrozenLake.
-    slips : iterable of float, default=(0.0, 0.1, 0.2)
-        Probabilities, from 0 to 1, that the chosen action is replaced by a random one.
-    step_rewards : iterable of float, default=(0.0,)
-        Numbers that are added to the reward of every step.
-
-    Returns
-    -------
-    list of TabularMDP
-        One per combination; the step rewards vary fastest.
-    """
-    plain = from_transition_table(env)
-    chosen = plain.kernel.dense()
-    joint = chosen * plain.by_transition
-    going = ~plain.terminal[:, None]
-    tasks = []
-    for slip, extra in product(slips, step_rewards):
-        if not 0 <= slip <= 1:
-            raise ValueError(f"slips must be from 0 to 1, got {slip!r}")
-        P, earned = (
-            (1 - slip) * part + slip * part.mean(axis=1, keepdims=True) for part in (chosen, joint)
-        )
-        rewards = np.divide(earned, P, out=np.zeros_like(P), where=P > 0)
-        rewards += extra * going[..., None]
-        tasks.append(TabularMDP(P, rewards, plain.terminal, episodic=True))
-    return tasks
 
 
 def log_episodes(

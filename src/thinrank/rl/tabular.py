@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,59 +17,33 @@ _MAX_SWEEPS = 30_000
 _SLACK = 1e-8
 
 
-class Kernel(Protocol):
-    """Transition probabilities P(s′ | s, a) over S states and A actions."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_states, n_actions)."""
-
-    def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw one next state per state."""
-
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """Expectation Σ_s′ P(s′ | s, a)·values(s′), of shape (n_states, n_actions)."""
-
-    def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
-        """The same expectation for the given states and one action."""
-
-    def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Solve v = rewards + P_π·(factor·v) for v of shape (n_states,), π(s) = ``actions[s]``."""
-
-    def dense(self) -> np.ndarray:
-        """All probabilities, of shape (n_states, n_actions, n_states)."""
-
-
 class _Table:
-    """Transition probabilities in an array of shape (n_states, n_actions, n_states)."""
+    """Transition probabilities P(s′ | s, a), an array of shape (n_states, n_actions, n_states)."""
 
-    def __init__(self, probabilities: np.ndarray) -> None:
+    def __init__(self, probabilities: Any) -> None:
         P = np.asarray(probabilities, dtype=float)
         if P.ndim != 3 or P.shape[0] != P.shape[2] or 0 in P.shape:
             raise ValueError(f"transitions must have the shape (S, A, S), got {P.shape}")
         check_distributions("transitions", P)
-        self._P = P
+        self._P, self.shape = P, P.shape[:2]
         self._steps = distribution_functions(P.reshape(-1, P.shape[2]))
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._P.shape[0], self._P.shape[1]
-
     def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw one next state per state."""
         return draw(self._steps, states * self.shape[1] + action, self.shape[0], rng)
 
     def mean(self, values: np.ndarray) -> np.ndarray:
+        """Expectation Σ_s′ P(s′ | s, a)·values(s′), of shape (n_states, n_actions)."""
         return self._P @ values
 
-    def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
-        return (self._P[:, action] @ values)[states]
-
     def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Solve v = rewards + P_π·(factor·v) for v of shape (n_states,), π(s) = ``actions[s]``."""
         S = self.shape[0]
         chosen = self._P[np.arange(S), actions]
         return np.linalg.solve(np.eye(S) - chosen * factor, rewards)
 
     def dense(self) -> np.ndarray:
+        """All probabilities, of shape (n_states, n_actions, n_states)."""
         return self._P
 
 
@@ -78,9 +52,10 @@ class TabularMDP:
 
     Parameters
     ----------
-    transitions : ndarray of shape (n_states, n_actions, n_states), or Kernel
-        P(s′ | s, a), with the next state as last axis; or an object with the methods of
-        ``thinrank.rl.tabular.Kernel``.
+    transitions : ndarray of shape (n_states, n_actions, n_states), or object
+        P(s′ | s, a), with the next state as last axis; or an object with the attribute ``shape``
+        (n_states, n_actions) and the methods ``draw``, ``mean``, ``evaluate`` and ``dense`` of
+        ``mdp.kernel``, for probabilities that do not fit into memory.
     rewards : ndarray of shape (n_states, n_actions) or (n_states, n_actions, n_states)
         R(s, a), or the reward of each transition.
     terminal : boolean ndarray of shape (n_states,), default=None
@@ -117,9 +92,7 @@ class TabularMDP:
         *,
         episodic: bool = False,
     ) -> None:
-        self.kernel: Kernel = (
-            transitions if hasattr(transitions, "mean_at") else _Table(transitions)
-        )
+        self.kernel = transitions if hasattr(transitions, "evaluate") else _Table(transitions)
         S, A = self.kernel.shape
         self.by_transition = np.asarray(rewards, dtype=float)
         if self.by_transition.shape not in ((S, A), (S, A, S)):
@@ -191,7 +164,7 @@ class TabularMDP:
         values : ndarray of shape (n_samples,)
         """
         values = np.where(self.terminal, 0.0, value(np.arange(self.n_states)))
-        ahead = self.kernel.mean_at(states, action, values)
+        ahead = self.kernel.mean(values)[states, action]
         return self.rewards[states, action], np.where(self.terminal[states], 0.0, ahead)
 
     def bellman(self, q: np.ndarray, discount: float) -> np.ndarray:

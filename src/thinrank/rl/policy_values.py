@@ -1,28 +1,105 @@
-"""The value of a policy from logs of another one."""
+"""The value of a policy with an interval, from episodes that it plays or from logs of another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from thinrank.rl.estimates import (
-    PolicyValue,
-    check_discount,
-    check_level,
-    mean_with_interval,
-    skewed_interval,
-)
 from thinrank.rl.features import Features, feature_matrix
+from thinrank.rl.gym import log_episodes
 from thinrank.rl.transitions import Transitions
 
+# Corrections for less skewness than this are rounding errors.
+_SYMMETRIC = 1e-8
 # Estimated probabilities of logged actions are at least this, so that weights stay finite.
 _LEAST_PROBABILITY = 1e-3
+
+
+@dataclass(frozen=True)
+class PolicyValue:
+    """The mean return of a policy from the initial states, with an interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        Ends of the interval.
+    level : float
+        Level of the interval.
+    n_episodes : int
+        Number of episodes.
+    method : str
+        How the value was estimated.
+    returns : ndarray of shape (n_episodes,)
+        The return of each episode, or its contribution; empty if there are none.
+    note : str
+        What the estimate relies on.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n_episodes: int
+    method: str
+    returns: np.ndarray = field(repr=False, compare=False)
+    note: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.value:.4g} ({self.level:.0%} interval {self.low:.4g} to {self.high:.4g}; "
+        return told + f"{self.method}, {self.n_episodes} episodes)"
+
+
+def evaluate(
+    env: Any,
+    policy: Callable[[Any], Any],
+    n_episodes: int = 100,
+    *,
+    discount: float = 1.0,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PolicyValue:
+    """Play episodes with a policy, and estimate its mean return.
+
+    Parameters
+    ----------
+    env : str, gymnasium.Env or gymnasium.vector.VectorEnv
+        The environment.
+    policy : callable
+        ``policy(state) -> action`` for one state, or for several states in a vector environment.
+        Actions are numbered from 0.
+    n_episodes : int, default=100
+        Number of episodes.
+    discount : float, default=1.0
+        The discount of later rewards, in (0, 1].
+    level : float, default=0.95
+        Level of the interval for the mean return, by Student's t.
+    seed : int, default=0
+        Seed of the environment.
+
+    Returns
+    -------
+    PolicyValue
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> tr.rl.evaluate("CartPole-v1", lambda state: int(state[2] > 0))  # doctest: +SKIP
+    """
+    _check_numbers(discount, level)
+    log = log_episodes(env, policy, n_episodes, seed)
+    steps = np.arange(len(log)) - _first_rows(log)[log.episodes]
+    returns = np.bincount(log.episodes, discount ** steps.astype(float) * log.rewards)
+    return _mean_with_interval(returns, level, "episodes of the policy")
 
 
 def fitted_q_evaluation(
@@ -79,20 +156,23 @@ def fitted_q_evaluation(
     H. Le, C. Voloshin and Y. Yue, Batch policy learning under constraints, ICML 2019.
     """
     _check_log(log, n_actions)
-    check_discount(discount)
-    check_level(level)
+    _check_numbers(discount, level)
     if not ridge > 0:
         raise ValueError(f"ridge must be positive, got {ridge!r}")
+
+    def pairs(states: np.ndarray, actions: np.ndarray | None = None) -> np.ndarray:
+        """φ(s, a), with the actions of the policy if None."""
+        if actions is None:
+            actions = _actions(policy(states), len(states), n_actions)
+        return _pair_features(features, states, actions, n_actions)
+
     live = ~log.terminated
-    present = _pair_features(features, log.states, log.actions, n_actions)
+    present = pairs(log.states, log.actions)
     following = np.zeros_like(present)
     if live.any():
-        ahead = _actions(policy, log.next_states[live], n_actions)
-        following[live] = _pair_features(features, log.next_states[live], ahead, n_actions)
-    first = _first_rows(log)
-    begin = log.states[first] if initial_states is None else np.asarray(initial_states)
-    start = _pair_features(features, begin, _actions(policy, begin, n_actions), n_actions)
+        following[live] = pairs(log.next_states[live])
     own = initial_states is None
+    start = pairs(log.states[_first_rows(log)] if own else np.asarray(initial_states))
 
     def value(weights: np.ndarray) -> float:
         """The value with each episode counted ``weights`` times."""
@@ -105,25 +185,19 @@ def fitted_q_evaluation(
         theta = np.zeros(present.shape[1])
         for _ in range(n_iterations):
             theta = moments + step @ theta
-        q = start @ theta
-        return float(np.average(q, weights=weights)) if own else float(q.mean())
+        return float(np.average(start @ theta, weights=weights if own else None))
 
-    episodes = len(first)
+    episodes = int(log.episodes.max()) + 1
     rng = np.random.default_rng(seed)
-    estimate = value(np.ones(episodes))
     draws = rng.multinomial(episodes, np.full(episodes, 1 / episodes), size=n_resamples)
-    values = np.array([value(draw.astype(float)) for draw in draws])
-    tails = [0.5 - level / 2, 0.5 + level / 2]
-    low, high = np.quantile(values, tails) if n_resamples > 1 else (-np.inf, np.inf)
+    values = [value(draw.astype(float)) for draw in draws]
+    low, high = -np.inf, np.inf
+    if n_resamples > 1:
+        low, high = map(float, np.quantile(values, [0.5 - level / 2, 0.5 + level / 2]))
+    note = "The interval does not contain the error of the linear model."
+    estimate = value(np.ones(episodes))
     return PolicyValue(
-        estimate,
-        float(low),
-        float(high),
-        level,
-        episodes,
-        "fitted Q evaluation",
-        np.zeros(0),
-        "The interval does not contain the error of the linear model.",
+        estimate, low, high, level, episodes, "fitted Q evaluation", np.zeros(0), note
     )
 
 
@@ -177,39 +251,73 @@ def importance_sampling(
     ----------
     D. Precup, R. Sutton and S. Singh, Eligibility traces for off-policy policy evaluation, ICML
     2000.
+    P. Hall, On the removal of skewness by transformation, J. R. Stat. Soc. B 54, 1992.
     """
     _check_log(log, n_actions)
-    check_discount(discount)
-    check_level(level)
+    _check_numbers(discount, level)
     chance, note = _behaviour(log, behaviour, features, n_actions)
-    chosen = _chances(policy, log.states, n_actions)[np.arange(len(log)), log.actions]
-    ratio = chosen / chance
+    chosen = np.asarray(policy(log.states))
+    if chosen.shape == (len(log), n_actions) and chosen.dtype.kind == "f":
+        ratio = chosen[np.arange(len(log)), log.actions] / chance
+    else:
+        ratio = (_actions(chosen, len(log), n_actions) == log.actions) / chance
     order = np.argsort(log.episodes, kind="stable")
-    first = np.flatnonzero(np.diff(log.episodes[order], prepend=-1))
-    lengths = np.diff(np.append(first, len(log)))
-    longest = int(lengths.max())
-    steps = np.arange(len(log)) - np.repeat(first, lengths)
-    table = np.ones((len(first), longest))
-    rewards = np.zeros((len(first), longest))
-    episode = np.repeat(np.arange(len(first)), lengths)
-    table[episode, steps] = ratio[order]
-    rewards[episode, steps] = log.rewards[order]
+    lengths = np.bincount(log.episodes)
+    steps = np.arange(len(log)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    # ended episodes keep their last weight, so that they count with rewards of zero
+    table = np.ones((len(lengths), lengths.max()))
+    rewards = np.zeros_like(table)
+    table[log.episodes[order], steps] = ratio[order]
+    rewards[log.episodes[order], steps] = log.rewards[order]
     weights = np.cumprod(table, axis=1)
     if weighted:
-        # ended episodes keep their last weight, so that they count with rewards of zero
         weights = weights / np.maximum(weights.mean(axis=0), 1e-300)
-    returns = np.sum(weights * rewards * discount ** np.arange(longest), axis=1)
-    name = "per-decision importance sampling"
-    if weighted:
-        return mean_with_interval(returns, level, f"weighted {name}", note)
-    low, high = skewed_interval(returns, level)
-    return PolicyValue(float(returns.mean()), low, high, level, len(first), name, returns, note)
+    returns = np.sum(weights * rewards * discount ** np.arange(table.shape[1]), axis=1)
+    name = "weighted " * weighted + "per-decision importance sampling"
+    return _mean_with_interval(returns, level, name, note, skewed=not weighted)
+
+
+def _mean_with_interval(
+    returns: np.ndarray, level: float, method: str, note: str = "", *, skewed: bool = False
+) -> PolicyValue:
+    """The mean over episodes with Student's interval.
+
+    For a ``skewed`` distribution, such as that of weighted rewards, Hall's transformation of
+    Student's t moves both ends towards the long tail, by an estimate of the skewness which is
+    itself uncertain. Therefore the interval is enlarged to contain Student's.
+
+    Shapes: ``returns`` (n_episodes,).
+    """
+    n, mean = len(returns), float(np.mean(returns))
+    if n < 2:
+        return PolicyValue(mean, -np.inf, np.inf, level, n, method, returns, note)
+    deviation = float(np.std(returns, ddof=1))
+    ends = float(student.ppf(0.5 + level / 2, n - 1)) * np.array([-1.0, 1.0])
+    if skewed and deviation > 0:
+        a = float(np.mean(((returns - mean) / deviation) ** 3)) / (6 * n**0.5)
+        if abs(a) > _SYMMETRIC:
+            # the inverse of t + 2at² + (4/3)a²t³ + a, which is nearly normal
+            corrected = (np.cbrt(1 + 6 * a * (ends - a)) - 1) / (2 * a)
+            ends = np.array([min(ends[0], corrected[0]), max(ends[1], corrected[1])])
+    low, high = (mean - float(end) * deviation / n**0.5 for end in ends[::-1])
+    return PolicyValue(mean, low, high, level, n, method, returns, note)
 
 
 def _behaviour(
     log: Transitions, behaviour: Any, features: Features | None, n_actions: int
 ) -> tuple[np.ndarray, str]:
     """Probabilities of the logged actions, and where they come from."""
+    if behaviour is None:
+        counts = np.bincount(log.actions, minlength=n_actions)
+        if features is None or np.count_nonzero(counts) == 1:
+            note = "Behaviour probabilities were estimated by the frequencies of the actions."
+            return (counts / len(log))[log.actions], note
+        matrix = _dense(feature_matrix(features, log.states, "log"))
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        known = model.fit(matrix, log.actions).predict_proba(matrix)
+        chance = known[np.arange(len(log)), np.searchsorted(model.classes_, log.actions)]
+        note = "Behaviour probabilities were estimated by logistic regression on the features."
+        return np.maximum(chance, _LEAST_PROBABILITY), note
     if callable(behaviour):
         known = np.asarray(behaviour(log.states), dtype=float)
         if known.shape != (len(log), n_actions):
@@ -218,15 +326,13 @@ def _behaviour(
                 f"{known.shape}"
             )
         chance = known[np.arange(len(log)), log.actions]
-    elif behaviour is not None:
-        chance = np.asarray(behaviour, dtype=float)
-        if chance.shape != (len(log),):
-            raise ValueError(
-                f"behaviour must be {len(log)} probabilities, one per transition, got shape "
-                f"{chance.shape}"
-            )
     else:
-        return _estimated(log, features, n_actions)
+        chance = np.asarray(behaviour, dtype=float)
+    if chance.shape != (len(log),):
+        raise ValueError(
+            f"behaviour must be {len(log)} probabilities, one per transition, got shape "
+            f"{chance.shape}"
+        )
     if not np.all((chance > 0) & (chance <= 1)):
         raise ValueError(
             "behaviour must give the logged actions probabilities above 0 and at most 1"
@@ -234,35 +340,9 @@ def _behaviour(
     return chance, "Behaviour probabilities were given."
 
 
-def _estimated(
-    log: Transitions, features: Features | None, n_actions: int
-) -> tuple[np.ndarray, str]:
-    counts = np.bincount(log.actions, minlength=n_actions)
-    if features is None or np.count_nonzero(counts) == 1:
-        chance = (counts / len(log))[log.actions]
-        return chance, "Behaviour probabilities were estimated by the frequencies of the actions."
-    matrix = _dense(feature_matrix(features, log.states, "log"))
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    model.fit(matrix, log.actions)
-    known = model.predict_proba(matrix)
-    column = np.searchsorted(model.classes_, log.actions)
-    chance = np.maximum(known[np.arange(len(log)), column], _LEAST_PROBABILITY)
-    return chance, "Behaviour probabilities were estimated by logistic regression on the features."
-
-
-def _chances(policy: Callable[[Any], Any], states: np.ndarray, n_actions: int) -> np.ndarray:
-    """Probabilities of all actions under a policy, of shape (n_states, n_actions)."""
-    answer = np.asarray(policy(states))
-    if answer.shape == (len(states), n_actions) and answer.dtype.kind == "f":
-        return answer
-    return np.eye(n_actions)[_checked(answer, len(states), n_actions)]
-
-
-def _actions(policy: Callable[[Any], Any], states: np.ndarray, n_actions: int) -> np.ndarray:
-    return _checked(np.asarray(policy(states)), len(states), n_actions)
-
-
-def _checked(actions: np.ndarray, count: int, n_actions: int) -> np.ndarray:
+def _actions(answer: Any, count: int, n_actions: int) -> np.ndarray:
+    """The actions that a policy returned."""
+    actions = np.asarray(answer)
     whole = actions.dtype.kind in "iu" and actions.shape == (count,)
     if not whole or not np.all((actions >= 0) & (actions < n_actions)):
         raise ValueError(
@@ -277,11 +357,8 @@ def _pair_features(
 ) -> np.ndarray:
     """φ(s, a): a constant and the features in the block of the action."""
     matrix = _dense(feature_matrix(features, states, "states"))
-    width = matrix.shape[1] + 1
-    found = np.zeros((len(matrix), n_actions, width))
-    rows = np.arange(len(matrix))
-    found[rows, actions, 0] = 1.0
-    found[rows, actions, 1:] = matrix
+    found = np.zeros((len(matrix), n_actions, matrix.shape[1] + 1))
+    found[np.arange(len(matrix)), actions] = np.column_stack([np.ones(len(matrix)), matrix])
     return found.reshape(len(matrix), -1)
 
 
@@ -299,6 +376,13 @@ def _check_log(log: Any, n_actions: int) -> None:
         )
     if log.actions.max() >= n_actions:
         raise ValueError(f"actions must be from 0 to {n_actions - 1}, got {log.actions.max()}")
+
+
+def _check_numbers(discount: Any, level: Any) -> None:
+    if not (isinstance(discount, (int, float)) and 0 < discount <= 1):
+        raise ValueError(f"discount must be above 0 and at most 1, got {discount!r}")
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
 
 
 def _dense(matrix: Any) -> np.ndarray:
