@@ -15,7 +15,6 @@ which needs less space.
 
 from __future__ import annotations
 
-import multiprocessing
 import resource
 import time
 from collections.abc import Iterator
@@ -23,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, in_own_process, publish, table
 
 import thinrank as tr
 from thinrank.designs import Blocks
 
-GIB = 2**30
 RANK, USED = 5, 50
 
 
@@ -65,11 +63,6 @@ def blocks_of(path: Path, repeat: int) -> Blocks:
     return Blocks(path) if repeat == 1 else Blocks(Repeated(path, repeat))
 
 
-def peak() -> float:
-    """Peak of the resident memory of this process, in GiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 def estimator() -> tr.SparseReducedRankRegressor:
     return tr.SparseReducedRankRegressor(RANK, USED, None)
 
@@ -91,7 +84,7 @@ def fit(x: Path, y: Path, repeat: int) -> dict[str, Any]:
     est = estimator().fit(X, Y)
     return {
         "seconds": time.perf_counter() - began,
-        "peak": peak(),
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,  # GiB
         "passes": est.n_passes_,
         "computed": computed,
         "found": est.row_support_.tolist() == list(range(USED)),
@@ -137,13 +130,10 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=200)
     parser.add_argument("--repeat", type=int, default=1)
     arguments = parser.parse_args()
-    processes = multiprocessing.get_context("spawn")
     shape = arguments.rows, arguments.columns, arguments.targets
-    # in a process of its own: a new process begins with the peak of the one that starts it
-    with processes.Pool(1) as pool:
-        x, y = pool.apply(write, (arguments.folder, *shape))
-    with processes.Pool(1) as pool:
-        found = pool.apply(fit, (x, y, arguments.repeat))
+    # a new process begins with the peak of the one that starts it
+    x, y = in_own_process(write, arguments.folder, *shape)
+    found = in_own_process(fit, x, y, arguments.repeat)
     floor = floors(x, y, arguments.repeat, found["computed"])
     least = found["passes"] * floor["reading"] + floor["products"]
     size = arguments.repeat * x.stat().st_size / 1e9
@@ -160,19 +150,9 @@ def main() -> None:
         "yes" if found["found"] else "no",
         f"{difference(x, y):.1e}",
     ]
-    headings = [
-        "X, float32",
-        "passes",
-        "predictors in XᵀX",
-        "seconds",
-        "reading once",
-        "products",
-        "seconds / floor",
-        "peak, GiB",
-        "true predictors",
-        "difference on 1/20",
-    ]
-    publish([*table(headings, [row]), "", machine()], arguments.markdown)
+    headings = ["X, float32", "passes", "predictors in XᵀX", "seconds", "reading once", "products"]
+    headings += ["seconds / floor", "peak, GiB", "true predictors", "difference on 1/20"]
+    publish([*table(headings, [row]), *how()], arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from output import arguments_of, publish, table
+from output import arguments_of, how, publish, table
 
 import thinrank as tr
 
@@ -94,9 +94,7 @@ def main() -> int:
         f"{sizes[0]} rows, {sizes[1]:,} predictors, {sizes[2]} responses, {arguments.cores} cores, "
         f"load average of other work {load:.1f}. Fit and report: {total:.1f} seconds; "
         f"the limit is {SECONDS} seconds and {GIBIBYTES} GiB.",
-        "",
-        f"Command: `python benchmarks/command_line.py --rows {sizes[0]} --predictors {sizes[1]} "
-        f"--responses {sizes[2]} --cores {arguments.cores}`",
+        *how(),
     ]
     publish(lines, arguments.markdown)
     return int(total > SECONDS or peak > GIBIBYTES)

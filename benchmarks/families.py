@@ -41,9 +41,8 @@ from families_settings import (
     signal,
 )
 from families_speed import over_product, solvers, speed_table
-from output import arguments_of, machine, publish, table
+from output import StoredRecords, arguments_of, machine, publish, table
 from sklearn.exceptions import ConvergenceWarning
-from stored import StoredRecords
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning

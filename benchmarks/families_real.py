@@ -28,10 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import StoredRecords, arguments_of, machine, publish, table
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import KFold
-from stored import StoredRecords
 
 import thinrank as tr
 from thinrank.losses.families import Bernoulli, Family, Gaussian, NegativeBinomial, Poisson

@@ -13,14 +13,13 @@ fit; X would take 8 bytes per genotype in double precision.
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, in_own_process, peak_beyond, publish, table
 from scipy.stats import norm
 
 import thinrank as tr
@@ -81,11 +80,6 @@ def packed(codes: np.ndarray) -> np.ndarray:
     return codes[..., 0] | codes[..., 1] << 2 | codes[..., 2] << 4 | codes[..., 3] << 6
 
 
-def resident(field: str) -> float:
-    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
-    return float(line.split()[1]) / 1024
-
-
 def measure(folder: Path, automatic: bool) -> dict:
     """Fit in a process of its own."""
     warnings.simplefilter("ignore")
@@ -95,11 +89,9 @@ def measure(folder: Path, automatic: bool) -> dict:
     estimator = tr.SparseReducedRankRegressor(**({} if automatic else SIZES))
     tr.SparseReducedRankRegressor(1, 1, 1).fit(X.columns(np.arange(20)), Y)  # deferred imports
     X = tr.designs.Genotypes(folder / "x.bed")
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before, began, cpu = resident("VmRSS"), time.perf_counter(), time.process_time()
-    estimator.fit(X, Y)
+    began, cpu = time.perf_counter(), time.process_time()
+    used = peak_beyond(lambda: estimator.fit(X, Y)) / MIB
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    used = resident("VmHWM") - before
     found = estimator.row_support_
     genotypes = np.corrcoef(X.columns(np.concatenate([causal, found])), rowvar=False)
     squares = genotypes[: len(causal), len(causal) :] ** 2
@@ -129,8 +121,7 @@ def main() -> None:
         simulate(folder, n, p)
         size = (folder / "x.bed").stat().st_size / MIB
         for automatic in (False, True) if options.automatic else (False,):
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                r = pool.apply(measure, (folder, automatic))
+            r = in_own_process(measure, folder, automatic)
             rows.append(
                 [
                     f"{n:,} × {p:,} → {RESPONSES}",
@@ -148,10 +139,7 @@ def main() -> None:
     headings = ["genotypes", "sizes", "file, MiB", "X as array, MiB", "peak of the fit, MiB"]
     headings += ["seconds", "processor seconds", "variants: causal / tagged of 30 / all found"]
     headings += ["responses: true of 20 / all found", "missing"]
-    command = f"python benchmarks/genotypes.py --samples {n} --variants {p}"
-    command += " --automatic" if options.automatic else ""
-    lines = [*table(headings, rows, text=2), "", f"Machine: {machine()}.", f"Command: `{command}`."]
-    publish(lines, options.markdown)
+    publish([*table(headings, rows, text=2), *how()], options.markdown)
 
 
 if __name__ == "__main__":

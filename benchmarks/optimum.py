@@ -1,6 +1,6 @@
 """Objectives that pursuit and gradient descent reach on 300 random problems.
 
-Run:  python benchmarks/optimum.py [--problems 300] [--seed 0]
+Run:  python benchmarks/optimum.py [--runs 300] [--seed 0]
 
 Both solvers start from the same lasso; gradient descent gets 10,000 iterations and tol 1e-10.
 Prints for each correlation how often pursuit's objective is at most gradient descent's × (1 +
@@ -9,15 +9,11 @@ Prints for each correlation how often pursuit's objective is at most gradient de
 
 from __future__ import annotations
 
-import argparse
 import time
-import warnings
+from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
-from output import arguments_of, publish, table
-from rich.progress import track
-from sklearn.exceptions import ConvergenceWarning
+from output import arguments_of, how, publish, quiet, runs_of_all, table
 
 import thinrank as tr
 
@@ -49,13 +45,12 @@ def random_problem(index: int, seed: int) -> tuple[tr.losses.LeastSquares, dict,
 def compare(index: int, seed: int) -> dict:
     """Objectives and seconds of both solvers on one problem."""
     loss, sizes, about = random_problem(index, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        began = time.perf_counter()
-        gdt = tr.minimize(loss, **sizes, start="lasso", solver="gdt", max_iter=10_000, tol=1e-10)
-        middle = time.perf_counter()
-        pursuit = tr.minimize(loss, **sizes, start="lasso", solver="pursuit")
-        end = time.perf_counter()
+    began = time.perf_counter()
+    given = {**sizes, "start": "lasso", "solver": "gdt", "max_iter": 10_000, "tol": 1e-10}
+    gdt = quiet(partial(tr.minimize, **given), loss)
+    middle = time.perf_counter()
+    pursuit = quiet(partial(tr.minimize, **sizes, start="lasso", solver="pursuit"), loss)
+    end = time.perf_counter()
     return about | {
         "excess": pursuit.value / gdt.value - 1,
         "gdt_seconds": middle - began,
@@ -65,18 +60,15 @@ def compare(index: int, seed: int) -> dict:
 
 
 def main() -> None:
-    parser = arguments_of(__doc__)
-    parser.add_argument("--problems", type=int, default=300)
+    parser = arguments_of(__doc__, repetitions=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    tasks = (delayed(compare)(i, options.seed) for i in range(options.problems))
-    with Parallel(n_jobs=options.jobs, return_as="generator") as parallel:
-        results = list(track(parallel(tasks), total=options.problems))
-    publish(report(results, options), options.markdown)
+    work = partial(compare, seed=options.seed)
+    results = runs_of_all(lambda _, index: work(index), [None], range(options.repetitions), options)
+    publish(report(results[0]), options.markdown)
 
 
-def report(results: list[dict], options: argparse.Namespace) -> list[str]:
+def report(results: list[dict]) -> list[str]:
     rows = []
     for rho in (*CORRELATIONS, None):
         part = [r for r in results if rho is None or r["rho"] == rho]
@@ -96,8 +88,7 @@ def report(results: list[dict], options: argparse.Namespace) -> list[str]:
     above = sorted((r for r in results if r["excess"] > 1e-6), key=lambda r: -r["excess"])
     headings = ["n", "p", "k", "ρ", "signal", "r", "s₁", "s₂", "excess"]
     rows = [[*(r[key] for key in keys), f"{r['excess']:.1e}"] for r in above]
-    command = f"python benchmarks/optimum.py --problems {options.problems} --seed {options.seed}"
-    return [*lines, *table(headings, rows, text=0), "", f"Command: `{command}`."]
+    return [*lines, *table(headings, rows, text=0), *how()]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""What all benchmarks share: arguments, tables, and the line about the machine."""
+"""What all benchmarks share: arguments, runs, records, memory, tables and pages."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
 import os
 import platform
+import shlex
 import sys
 import time
 import warnings
@@ -28,7 +31,8 @@ def arguments_of(
     doc : str
         The docstring of the benchmark, for ``--help``.
     repetitions : int, default=None
-        How often it measures by default; ``--repetitions``, which may be called runs, too.
+        How often it measures by default; ``--repetitions``, which may be called runs, too, and
+        with it ``--jobs`` and ``--seconds`` of :func:`runs_of_all`.
     json : bool, default=False
         Whether it can write its records to a file, ``--json``.
     """
@@ -41,7 +45,90 @@ def arguments_of(
     if repetitions is not None:
         names = ("--repetitions", "--replications", "--runs")
         parser.add_argument(*names, type=int, default=repetitions)
+        parser.add_argument("--jobs", type=int, default=1, help="processes")
+        parser.add_argument("--seconds", type=float, help="begin no further seed after these")
     return parser
+
+
+# ---------------------------------------------------------------- runs
+
+
+def runs_of_all(
+    work: Callable[..., Any], settings: Iterable[Any], seeds: Iterable[int], options: Any
+) -> list[list[Any]]:
+    """The results of ``work(setting, seed)``: for each setting, those of all seeds.
+
+    After ``--seconds`` no further seed begins, so that there may be fewer results than seeds.
+    """
+    settings, end = list(settings), time.monotonic() + (options.seconds or float("inf"))
+
+    def calls() -> Iterator[Any]:
+        for seed in seeds:
+            if time.monotonic() < end:
+                yield from (delayed(quiet)(work, setting, seed) for setting in settings)
+
+    found = Parallel(options.jobs)(calls())
+    return [found[place :: len(settings)] for place in range(len(settings))]
+
+
+def quiet(work: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call, without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work(*arguments)
+
+
+class StoredRecords:
+    """Records by the name of the run; those that are in the file are not computed again."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._known: dict[str, dict[str, Any]] = {}
+        if file is not None and file.is_file():
+            self._known = json.loads(file.read_text())
+
+    def run(
+        self, name: str, work: Callable[[int], dict[str, Any]], numbers: Iterable[int]
+    ) -> list[dict[str, Any]]:
+        """The records of ``work(number)`` for all numbers: seeds or folds."""
+        found = []
+        for number in numbers:
+            key = f"{name} {number}"
+            if key not in self._known:
+                began = time.perf_counter()
+                self._known[key] = work(number)
+                print(f"{key}: {time.perf_counter() - began:.1f} s", flush=True)
+                self._write()
+            found.append(self._known[key])
+        return found
+
+    def _write(self) -> None:
+        if self._file is not None:
+            part = self._file.with_name(self._file.name + ".part")
+            part.write_text(json.dumps(self._known, indent=0))
+            part.replace(self._file)
+
+
+def in_own_process(work: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call in a new process, whose peak of memory is its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, arguments)
+
+
+def peak_beyond(work: Callable[[], object]) -> float:
+    """Peak of the resident memory during a call, beyond what was resident before, in bytes."""
+
+    def resident(field: str) -> float:
+        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
+        return float(line.split()[1]) * 1024
+
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = resident("VmRSS")
+    work()
+    return resident("VmHWM") - before
+
+
+# ---------------------------------------------------------------- pages
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], text: int = 1) -> list[str]:
@@ -75,33 +162,20 @@ def machine() -> str:
     )
 
 
+def how() -> list[str]:
+    """A line about the machine and the command, for the end of a page."""
+    file, *arguments = sys.argv
+    for option in ("--markdown", "--json"):  # what the page is called says nothing
+        if option in arguments:
+            place = arguments.index(option)
+            del arguments[place : place + 2]
+    command = shlex.join(["python", f"benchmarks/{Path(file).name}", *arguments])
+    return ["", f"Machine: {machine()}. Command: `{command}`."]
+
+
 def publish(lines: Iterable[str], markdown: Path | None) -> None:
     """Print the lines, and write them to the file that ``--markdown`` names."""
     text = "\n".join(lines) + "\n"
     print(text)
     if markdown:
         markdown.write_text(text)
-
-
-def runs_of_all(
-    work: Callable[..., Any], settings: Iterable[Any], seeds: Iterable[int], options: Any
-) -> list[list[Any]]:
-    """The results of ``work(setting, seed)``: for each setting, those of all seeds.
-
-    After ``--seconds`` no further seed begins, so that there may be fewer results than seeds.
-    """
-    settings, end = list(settings), time.monotonic() + (options.seconds or float("inf"))
-
-    def calls() -> Iterator[Any]:
-        for seed in seeds:
-            if time.monotonic() < end:
-                yield from (delayed(_quiet)(work, setting, seed) for setting in settings)
-
-    found = Parallel(options.jobs)(calls())
-    return [found[place :: len(settings)] for place in range(len(settings))]
-
-
-def _quiet(work: Callable[..., Any], setting: Any, seed: int) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return work(setting, seed)

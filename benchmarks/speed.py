@@ -15,13 +15,10 @@ from __future__ import annotations
 import cProfile
 import json
 import pstats
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, in_own_process, machine, peak_beyond, publish, table
 from rich.console import Console
 
 import thinrank as tr
@@ -110,26 +107,13 @@ def time_shares(zeta: int) -> dict[str, float]:
     return {name: seconds / whole for name, seconds in parts.items()}
 
 
-def peak_memory(zeta: int, dtype: str, order: str) -> float:
+def memory(zeta: int, dtype: str, order: str) -> float:
     """Peak resident set beyond what was resident before, divided by the size of X."""
-    command = [sys.executable, __file__, "--memory-of", str(zeta), dtype, order]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def _measure_memory(zeta: int, dtype: str, order: str) -> None:
     X, Y, _, sizes = problem(zeta, dtype)
     X = np.asarray(X, order=order)
     tr.SparseReducedRankRegressor(2, 5, 5).fit(X[:40, :20], Y[:40, :10])
     X.T @ Y
-
-    def resident(field: str) -> float:
-        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
-        return float(line.split()[1]) * 1024
-
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = resident("VmRSS")
-    fit(X, Y, sizes, "pursuit")
-    print((resident("VmHWM") - before) / X.nbytes)
+    return peak_beyond(lambda: fit(X, Y, sizes, "pursuit")) / X.nbytes
 
 
 def lines_of(report: dict) -> list[str]:
@@ -141,45 +125,19 @@ def lines_of(report: dict) -> list[str]:
         fit = (r["iterations"] or "", error, r["paper_gdt_seconds"])
         rows.append([r["zeta"], r["solver"], *times, *fit])
     headings = ["ζ", "solver", "seconds", "one XᵀY", "ratio", "iterations", "relative error"]
-    grown = ", ".join(f"{name} {value}" for name, value in report["exponents"].items())
     lines = [*table([*headings, "paper's GDT"], rows, text=2), ""]
-    if grown:
-        lines += [f"Exponents of time against ζ, from 20 to 100: {grown}.", ""]
     for zeta, shares in report["shares"].items():
         parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in shares.items())
         lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
     rows = [[name, f"{100 * part:.1f} %"] for name, part in report["memory"].items()]
     lines += ["", *table(["memory beyond X", "peak, part of X"], rows)]
-    return [*lines, "", f"Machine: {report['machine']}.", f"Command: `{report['command']}`."]
-
-
-def exponents(speed: list[dict]) -> dict[str, float]:
-    """Growth of pursuit's time, and of XᵀY plus the Gram matrix of as many columns, 20 to 100."""
-    pursuit = {r["zeta"]: r for r in speed if r["solver"] == "pursuit"}
-    if not {20, 100} <= pursuit.keys():
-        return {}
-    gram = {}
-    for zeta in (20, 100):
-        active = np.random.default_rng(0).standard_normal((50 * zeta, 12 * zeta))
-        gram[zeta] = best_seconds(lambda: active.T @ active, 3)  # noqa: B023
-    base = {zeta: pursuit[zeta]["product_seconds"] + gram[zeta] for zeta in gram}
-    return {
-        "pursuit": round(
-            float(np.log(pursuit[100]["seconds"] / pursuit[20]["seconds"]) / np.log(5)), 2
-        ),
-        "XᵀY plus Gram": round(float(np.log(base[100] / base[20]) / np.log(5)), 2),
-    }
+    return [*lines, *how()]
 
 
 def main() -> None:
     parser = arguments_of(__doc__, json=True)
     parser.add_argument("--zeta", type=int, nargs="+", default=[1, 5, 10, 20, 50, 100])
-    parser.add_argument("--memory-of", nargs=3, metavar=("ZETA", "DTYPE", "ORDER"))
     options = parser.parse_args()
-    if options.memory_of:
-        zeta, dtype, order = options.memory_of
-        _measure_memory(int(zeta), dtype, order)
-        return
     console = Console()
     speed = []
     for zeta in options.zeta:
@@ -188,12 +146,10 @@ def main() -> None:
     large = max(options.zeta)
     report = {
         "machine": machine(),
-        "command": "python benchmarks/speed.py --zeta " + " ".join(map(str, options.zeta)),
         "speed": speed,
-        "exponents": exponents(speed),
         "shares": {zeta: time_shares(zeta) for zeta in options.zeta if zeta >= 20},
         "memory": {
-            f"ζ = {large}, {dtype}, {order} order": peak_memory(large, dtype, order)
+            f"ζ = {large}, {dtype}, {order} order": in_own_process(memory, large, dtype, order)
             for dtype in ("float64", "float32")
             for order in ("C", "F")
         },

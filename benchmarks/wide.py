@@ -10,13 +10,10 @@ of its own, beyond what was resident before the fit, plus X itself, divided by X
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, in_own_process, peak_beyond, publish, table
 
 import thinrank as tr
 
@@ -59,45 +56,23 @@ def measure(sizes: tuple[int, int, int], order: str, repetitions: int) -> list[o
         f"{fit_cpu / product_cpu:.1f}",
         est.n_iter_,
         f"{right} of {sizes[1]}",
-        f"{peak_memory(sizes, order):.2f}",
+        f"{in_own_process(memory, sizes, order):.2f}",
     ]
 
 
-def peak_memory(sizes: tuple[int, int, int], order: str) -> float:
-    command = [sys.executable, __file__, "--memory-of", *map(str, sizes), order]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def print_memory(sizes: tuple[int, int, int], order: str) -> None:
+def memory(sizes: tuple[int, int, int], order: str) -> float:
     X, Y, _ = data(sizes, order)
     est = tr.SparseReducedRankRegressor(*sizes).fit(X[:, :1000], Y)
     X.T[:5000] @ Y  # BLAS allocates its buffers
-
-    def resident(field: str) -> float:
-        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
-        return float(line.split()[1]) * 1024
-
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = resident("VmRSS")
-    est.fit(X, Y)
-    print((X.nbytes + resident("VmHWM") - before) / X.nbytes)
+    return 1 + peak_beyond(lambda: est.fit(X, Y)) / X.nbytes
 
 
 def main() -> None:
-    parser = arguments_of(__doc__, repetitions=7)
-    parser.add_argument("--memory-of", nargs=4)
-    options = parser.parse_args()
-    if options.memory_of:
-        *sizes, order = options.memory_of
-        rank, rows, columns = map(int, sizes)
-        print_memory((rank, rows, columns), order)
-        return
+    options = arguments_of(__doc__, repetitions=7).parse_args()
     rows = [measure(sizes, order, options.repetitions) for sizes, order in CASES]
     headings = ["given sizes", "order of X", "one XᵀY, ms", "fit, ms", "ratio"]
     headings += ["ratio of processor times", "iterations", "true rows", "memory with X, times X"]
-    lines = [*table(headings, rows, text=2), "", f"Machine: {machine()}."]
-    command = f"python benchmarks/wide.py --repetitions {options.repetitions}"
-    publish([*lines, f"Command: `{command}`."], options.markdown)
+    publish([*table(headings, rows, text=2), *how()], options.markdown)
 
 
 if __name__ == "__main__":
