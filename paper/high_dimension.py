@@ -11,7 +11,7 @@ import pandas as pd
 
 from paper.figures import iterations
 from paper.statistics import number, percent, seconds
-from paper.study import Claim, Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study
 from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
@@ -239,7 +239,7 @@ def _mark_best(axis: Any, record: pd.Series, color: str) -> None:
 
 
 def both_fall(records: pd.DataFrame) -> Finding | None:
-    """Check whether error and objective both fall from the lasso start."""
+    """In high dimension estimation error and objective both fall from the lasso start."""
     told, falls = [], []
     for _, record in records.iterrows():
         (first, *_, last), (begin, *_, end) = record["errors"], record["objectives"]
@@ -256,14 +256,15 @@ def _gains(records: pd.DataFrame) -> pd.Series:
 
 
 def early_stopping(records: pd.DataFrame) -> Finding | None:
-    """Check whether the last error is above the lowest one for some n."""
+    """Early stopping helps, if not much: for some n the last error is more than 0.1 % above the
+    lowest one."""
     gains = _gains(records)
     told = ", ".join(f"{percent(gain)} at n = {n}" for n, gain in gains.items())
     return bool(gains.max() > 1.001), f"last error relative to the lowest: {told}"
 
 
 def most_when_n_is_small(records: pd.DataFrame) -> Finding | None:
-    """Check whether early stopping gains most at the smallest n."""
+    """Early stopping helps most when n is small: at the smallest n of the figure."""
     gains = _gains(records)
     if len(gains) < 2:
         return None
@@ -282,19 +283,9 @@ STUDIES = (
         run=run,
         page=page,
         claims=(
-            Claim(
-                "In high dimension estimation error and objective both fall from the lasso start",
-                both_fall,
-            ),
-            Claim(
-                "Early stopping helps, if not much: for some n the last error is more than 0.1 % "
-                "above the lowest one",
-                early_stopping,
-            ),
-            Claim(
-                "Early stopping helps most when n is small: at the smallest n of the figure",
-                most_when_n_is_small,
-            ),
+            both_fall,
+            early_stopping,
+            most_when_n_is_small,
         ),
     ),
 )

@@ -9,7 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from paper.study import Claim, Finding, Record, Study, command_of, load_records, read_summary
+from paper.study import (
+    Claim,
+    Finding,
+    Record,
+    Study,
+    command_of,
+    load_records,
+    read_summary,
+    text_of,
+)
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.report.document import Block, Picture, Section, Table, Text, as_svg, drawing
@@ -57,7 +66,7 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
             "decide. Where the paper gives no criterion, the claim states the one used here."
         ),
         Section("Claims"),
-        Table(_HEADER, [(claim.text, _MARKS[word], told) for claim, word, told in checked], left=3),
+        Table(_HEADER, [(text, _MARKS[word], told) for text, word, told in checked], left=3),
         Text("sd: printed standard deviations, negative if the error is lower here."),
         Section("Studies"),
         Table(
@@ -76,7 +85,7 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
 
 def check_claims(
     studies: dict[str, Study], records: dict[str, list[Record]]
-) -> list[tuple[Claim, str, str]]:
+) -> list[tuple[str, str, str]]:
     """Each claim with its verdict and the numbers; one about several studies needs all of them."""
     checked = []
     for claim in dict.fromkeys(claim for study in studies.values() for claim in study.claims):
@@ -88,12 +97,12 @@ def check_claims(
             for name, finding in found.items()
         )
         verdict = FAILS if not all(decided) else HOLDS if len(decided) == len(names) else NOT_RUN
-        checked.append((claim, verdict, told if decided else ""))
+        checked.append((text_of(claim), verdict, told if decided else ""))
     return checked
 
 
 def _finding(claim: Claim, records: list[Record]) -> Finding | None:
-    return claim.check(pd.DataFrame(records)) if records else None
+    return claim(pd.DataFrame(records)) if records else None
 
 
 class _Link(str):
@@ -111,7 +120,7 @@ def _study_row(
 
 def _study_blocks(study: Study, records: pd.DataFrame, summary: dict[str, Any]) -> list[Block]:
     """The claims that the study decides, then its own blocks."""
-    found = [(claim.text, claim.check(records)) for claim in study.claims]
+    found = [(text_of(claim), claim(records)) for claim in study.claims]
     rows = [
         (text, _MARKS[HOLDS if finding[0] else FAILS], finding[1])
         for text, finding in found

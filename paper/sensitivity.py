@@ -11,7 +11,7 @@ from paper.figures import curves, panels
 from paper.methods import score_coefficients
 from paper.simulation import draw
 from paper.statistics import cross_table, in_order, means, percent, pm
-from paper.study import Claim, Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize
 from thinrank.report.document import Block, Picture, Section, Text
@@ -89,7 +89,8 @@ def _plot(records: pd.DataFrame) -> Any:
 
 
 def sizes_hurt_little(records: pd.DataFrame) -> Finding | None:
-    """Check whether twice the true sizes raise GDT's mean error by at most 25 %."""
+    """The estimation accuracy is not very sensitive to s₁ and s₂: twice the true sizes raise GDT's
+    mean error by at most 25 %."""
     errors = means(records, ["method", "factor"], "spectral")["mean"].unstack()
     ratios = errors.div(errors[1.0], axis=0)
     told = []
@@ -107,12 +108,6 @@ STUDIES = (
         jobs=jobs,
         run=run,
         page=page,
-        claims=(
-            Claim(
-                "The estimation accuracy is not very sensitive to s₁ and s₂: twice the true sizes "
-                "raise GDT's mean error by at most 25 %",
-                sizes_hurt_little,
-            ),
-        ),
+        claims=(sizes_hurt_little,),
     ),
 )

@@ -36,6 +36,12 @@ Record = dict[str, Any]
 Finding = tuple[bool, str]
 """Whether a claim holds, and the numbers that decide it."""
 
+Claim = Callable[[pd.DataFrame], Finding | None]
+"""A function that decides a claim, which is its docstring; None if the records do not decide it.
+
+The claim includes the criterion where the paper gives none.
+"""
+
 VOLATILE = ("seconds", "seconds_start", "seconds_solver", "versions", "started")
 """Fields of a record that may differ between two runs of the same job."""
 
@@ -59,14 +65,6 @@ class Job:
         about = {"study": study, "cell": self.cell, "seed": self.seed, "revision": _REVISION}
         text = json.dumps(plain(about), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim that the records of a study can decide."""
-
-    text: str  # the claim, including the criterion where the paper gives none
-    check: Callable[[pd.DataFrame], Finding | None]  # None if the records do not decide it
 
 
 @dataclass(frozen=True)
@@ -104,6 +102,11 @@ class Study:
     def threads(self) -> int | None:
         """Number of BLAS threads that a job may use; None for no limit."""
         return None if self.timing else 1
+
+
+def text_of(claim: Claim) -> str:
+    """The claim in words."""
+    return " ".join((claim.__doc__ or "").split()).removesuffix(".")
 
 
 def run_study(

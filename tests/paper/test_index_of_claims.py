@@ -26,7 +26,7 @@ MARKS = {
 
 def claim(results, start):
     """The verdict on the claim that begins so, and the numbers."""
-    (found,) = [c for c in check_claims(STUDIES, results) if c[0].text.startswith(start)]
+    (found,) = [c for c in check_claims(STUDIES, results) if c[0].startswith(start)]
     return found[1:]
 
 
