@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import tokenize
@@ -9,10 +10,10 @@ import zipfile
 import zlib
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,25 +25,16 @@ from thinrank.tables.text_files import Record, TextFile
 from thinrank.tables.types import key_of, typed
 
 _TEXT = tuple(f".{kind}{gz}" for kind in ("csv", "tsv", "tab", "txt", "dat") for gz in ("", ".gz"))
-_EXCEL = (".xlsx", ".xlsm")
 _EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
 # Names of arrays in NPZ files that have the names of columns.
 _COLUMN_NAMES = {
     "x": ("X_names", "feature_names", "names", "columns"),
     "y": ("Y_names", "y_names", "target_names", "names", "columns"),
 }
-# Exceptions of NumPy, which parses the header as Python, and of zipfile about damaged files.
+# What NumPy, which parses the header as Python, and libraries raise about damaged files.
 _BROKEN = (
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    OverflowError,
-    RuntimeError,  # includes NotImplementedError
-    SyntaxError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
+    *(ValueError, TypeError, LookupError, EOFError, ArithmeticError, RuntimeError, SyntaxError),
+    *(OSError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 
 
@@ -97,45 +89,35 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
 
 
 def _read(path: Path, options: ReadOptions, prefix: str) -> Table:
+    file, name = str(path), path.name.lower()
     if path.is_dir():
-        raise TableError("is a folder, expected a file", file=str(path))
+        raise TableError("is a folder, expected a file", file=file)
     if not path.exists():
-        raise TableError("there is no such file", file=str(path))
-    name = path.name.lower()
+        raise TableError("there is no such file", file=file)
     try:
         if name.endswith(_TEXT):
             source = TextFile(path, options.encoding, options.delimiter)
             decimal = options.decimal or source.decimal()
             style = TextStyle(source.delimiter, decimal, source.marked)
-            return _from_records(str(path), source.records, style, options, prefix, source.notes)
-        if name.endswith(_EXCEL):
+            return _from_records(file, source.records, style, options, prefix, source.notes)
+        if name.endswith((".xlsx", ".xlsm")):
             return _read_excel(path, options, prefix)
         if name.endswith((".parquet", ".pq")):
             return _read_parquet(path, options)
         if name.endswith((".npy", ".npz")):
-            return _read_arrays(path, prefix)
+            return _read_arrays(path, options, prefix)
     except (PermissionError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise TableError(f"cannot be read: {reason}", file=str(path)) from None
+        raise TableError(f"cannot be read: {reason}", file=file) from None
     remedy = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
     raise TableError(
         f"unknown file type {path.suffix!r}; expected CSV, TSV, Excel, Parquet, NPY or NPZ{remedy}",
-        file=str(path),
+        file=file,
     )
 
 
 def checksum(path: str | Path) -> str:
-    """The SHA-256 checksum of a file, to tell later whether it has changed.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    str
-    """
+    """The SHA-256 checksum of a file, to tell later whether it has changed."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -164,17 +146,16 @@ def _from_records(
     def body() -> Iterator[Record]:
         return _rows(records(), width, begin[0], file)
 
-    numbers = array("d")
-    rows: list[int] = []
-    strays: dict[int, dict[int, str]] = defaultdict(dict)
-    for row, cells in body():
-        _add_numbers(numbers, cells, len(rows), strays, options, decimal)
-        rows.append(row)
-    matrix = np.frombuffer(numbers, dtype=np.float64).reshape(len(rows), width)
-
     def cells_of(place: int) -> list[str]:
         return [cells[place].strip() for _, cells in body()]
 
+    rows: list[int] = []
+    numbers = array("d")
+    strays: dict[int, dict[int, str]] = defaultdict(dict)
+    for row, cells in body():
+        numbers.extend(_numbers(cells, len(rows), strays, options, decimal))
+        rows.append(row)
+    matrix = np.frombuffer(numbers, dtype=np.float64).reshape(len(rows), width)
     for j in np.flatnonzero((np.abs(matrix) >= _EXACT).any(axis=0)).tolist():
         for i, cell in enumerate(cells_of(j)):
             if abs(matrix[i, j]) >= _EXACT and cell.lstrip("+-").isdigit():
@@ -189,17 +170,8 @@ def _from_records(
         )
     if decimal == ",":
         notes.append(f"{file} has decimal commas")
-    return Table(
-        file,
-        names,
-        named,
-        matrix,
-        texts,
-        np.asarray(rows),
-        cells=cells_of,
-        notes=notes,
-        style=style,
-    )
+    lines = np.asarray(rows)
+    return Table(file, names, named, matrix, texts, lines, cells=cells_of, notes=notes, style=style)
 
 
 def _rows(records: Iterator[Record], width: int, begin: int, file: str) -> Iterator[Record]:
@@ -223,38 +195,32 @@ def _rows(records: Iterator[Record], width: int, begin: int, file: str) -> Itera
         yield row, cells
 
 
-def _add_numbers(
-    numbers: array,
+def _numbers(
     cells: list[str],
     row: int,
     strays: dict[int, dict[int, str]],
     options: ReadOptions,
     decimal: str,
-) -> None:
-    """Append a row of numbers; NaN in place of texts, which are put among the strays.
+) -> list[float]:
+    """The numbers of a row; NaN in place of texts, which are put among the strays.
 
     All cells are converted at once, except those of columns in which there was a text.
     """
-    first = len(numbers)
-    single: Iterable[int] = range(len(cells))
+    found, single = [NAN] * len(cells), list(range(len(cells)))
     together = "".join(cells)
     if "_" not in together and not (decimal == "," and "." in together):  # 1_000 in Python
         plain = [cell.replace(",", ".") for cell in cells] if decimal == "," else list(cells)
         for j in strays:
             plain[j] = "nan"
-        try:
-            numbers.fromlist([*map(float, plain)])
-            single = strays
-        except ValueError:
-            pass
-    if single is not strays:
-        numbers.fromlist([NAN] * len(cells))
-    for j in [*single]:
+        with contextlib.suppress(ValueError):
+            found, single = list(map(float, plain)), list(strays)
+    for j in single:
         number = number_of(cells[j], decimal, thousands=options.decimal is not None)
         if number is not None:
-            numbers[first + j] = number
+            found[j] = number
         elif not is_missing(cells[j], options.missing):
             strays[j][row] = cells[j].strip()
+    return found
 
 
 def _is_blank(cells: list[str]) -> bool:
@@ -270,7 +236,7 @@ def _is_header(record: list[str], decimal: str) -> bool:
     return count > 2 and numbers in ([*range(count)], [*range(1, count + 1)])
 
 
-def _column_names(record: Sequence[object], width: int, file: str, row: int) -> list[str]:
+def _column_names(record: list[Any], width: int, file: str, row: int) -> list[str]:
     """The names in a header, which may be one shorter than the other rows, as R writes it."""
     names = [str(cell).strip() for cell in record]
     if len(names) == width - 1:
@@ -279,18 +245,16 @@ def _column_names(record: Sequence[object], width: int, file: str, row: int) -> 
         raise TableError(
             f"has {len(names)} names, but the next row has {width} cells", file=file, row=row
         )
-    places: dict[str, list[int]] = defaultdict(list)
+    places: dict[str, list[str]] = defaultdict(list)
     for place, name in enumerate(names, start=1):
-        places[name].append(place)
-    repeated = [
-        f"{name!r} is in columns {', '.join(map(str, found[:-1]))} and {found[-1]}"
-        for name, found in places.items()
-        if name and len(found) > 1
-    ]
+        places[name].append(str(place))
+    repeated = [name for name, found in places.items() if name and len(found) > 1]
     if repeated:
-        more = f", and {len(repeated) - 3} more" if len(repeated) > 3 else ""
+        name = repeated[0]
+        more = f", and {len(repeated) - 1} more are repeated" if len(repeated) > 1 else ""
         raise TableError(
-            f"names of columns must be different: {'; '.join(repeated[:3])}{more}",
+            f"names of columns must be different: {name!r} is in columns "
+            f"{', '.join(places[name][:-1])} and {places[name][-1]}{more}",
             file=file,
             row=row,
         )
@@ -304,14 +268,12 @@ def _made_up(count: int, prefix: str) -> list[str]:
 def _read_excel(path: Path, options: ReadOptions, prefix: str) -> Table:
     """The first sheet of a workbook, as texts of its cells."""
     import_optional("openpyxl")
-    pandas = import_optional("pandas")
     try:
-        with pandas.ExcelFile(path, engine="openpyxl") as book:
+        with import_optional("pandas").ExcelFile(path, engine="openpyxl") as book:
             sheets = [str(name) for name in book.sheet_names]
             frame = book.parse(0, header=None, dtype=object, na_filter=False)
-    except (*_BROKEN, OSError) as error:
-        first = str(error).partition("\n")[0]
-        raise TableError(f"cannot be read as Excel: {first}", file=str(path)) from None
+    except _BROKEN as error:
+        raise _broken(path, "Excel", error) from None
     rows = [[_as_text(cell) for cell in row] for row in frame.to_numpy().tolist()]
     notes = [f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}"] if sheets[1:] else []
     return _from_records(
@@ -322,35 +284,77 @@ def _read_excel(path: Path, options: ReadOptions, prefix: str) -> Table:
 def _read_parquet(path: Path, options: ReadOptions) -> Table:
     import_optional("pyarrow")
     pandas = import_optional("pandas")
-    file = str(path)
     try:
         frame = pandas.read_parquet(path, engine="pyarrow")
-    except (ValueError, OSError) as error:
-        first = str(error).partition("\n")[0]
-        raise TableError(f"cannot be read as Parquet: {first}", file=file) from None
+    except _BROKEN as error:
+        raise _broken(path, "Parquet", error) from None
     if frame.index.name is not None or not frame.index.equals(pandas.RangeIndex(len(frame))):
         frame = frame.reset_index(names=frame.index.name or "")
+    return _from_frame(path, frame, options)
+
+
+def _read_arrays(path: Path, options: ReadOptions, prefix: str) -> Table:
+    """The matrix of an NPY file, or the array X or Y of an NPZ file, or its only one."""
+    file = str(path)
+    try:
+        # np.load does not always close a file that it opened itself, if the file is damaged
+        with path.open("rb") as stream:
+            content = np.load(stream, allow_pickle=False)
+            names = getattr(content, "files", None)
+            arrays = {"": content} if names is None else {name: content[name] for name in names}
+    except _BROKEN as error:
+        raise _broken(path, path.suffix[1:].upper(), error) from None
+    matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
+    wanted = [name for name in matrices if name.lower() == prefix] or matrices
+    if len(wanted) != 1:
+        raise TableError(
+            f"must have an array {prefix.upper()!r} or a single array of numbers; it has "
+            f"{listed(list(arrays)) or 'none'}",
+            file=file,
+        )
+    values = arrays[wanted[0]]
+    if values.ndim not in (1, 2):
+        raise TableError(f"must have one or two dimensions, got {values.ndim}", file=file)
+    frame = import_optional("pandas").DataFrame(values)
+    titles = next((arrays[name] for name in _COLUMN_NAMES[prefix] if name in arrays), None)
+    index = next((arrays[name] for name in ("index", "row_names") if name in arrays), None)
+    for what, given, count in zip(("rows", "columns"), (index, titles), frame.shape, strict=True):
+        if given is not None and given.shape != (count,):
+            raise TableError(f"has {given.size} names for {count} {what}", file=file)
+    frame.columns = _made_up(frame.shape[1], prefix) if titles is None else titles.astype(str)
+    if index is not None:
+        frame.insert(0, "", [str(cell).strip() for cell in index])
+    return _from_frame(path, frame, options, named=titles is not None)
+
+
+def _broken(path: Path, kind: str, error: BaseException) -> TableError:
+    reason = str(error).partition("\n")[0]
+    return TableError(f"cannot be read as {kind}: {reason}", file=str(path))
+
+
+def _from_frame(path: Path, frame: Any, options: ReadOptions, named: bool = True) -> Table:
+    """The table of a data frame, whose columns may be of any type."""
+    types = import_optional("pandas").api.types
+    file = str(path)
     if 0 in frame.shape:
         raise TableError(f"has no entries: its shape is {frame.shape}", file=file)
     names = _column_names(list(frame.columns), frame.shape[1], file, 1)
-    numbers = np.full(frame.shape, np.nan)
-    texts: dict[int, np.ndarray] = {}
 
     def cells_of(place: int) -> list[str]:
         return [_as_text(cell) for cell in frame.iloc[:, place]]
 
-    for j in range(frame.shape[1]):
-        column = frame.iloc[:, j]
-        whole = pandas.api.types.is_integer_dtype(column)
-        large = whole and column.abs().max() >= _EXACT
-        if pandas.api.types.is_numeric_dtype(column) and not large:
-            numbers[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            texts[j] = np.array(
-                [None if is_missing(cell, options.missing) else cell for cell in cells_of(j)],
-                dtype=object,
-            )
-    return Table(file, names, True, numbers, texts, np.arange(1, len(frame) + 1), cells=cells_of)
+    plain = np.array([types.is_numeric_dtype(each) for each in frame.dtypes])
+    numbers = np.full(frame.shape, np.nan)
+    numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=np.float64, na_value=np.nan)
+    for j in np.flatnonzero((np.abs(numbers) >= _EXACT).any(axis=0)).tolist():
+        if types.is_integer_dtype(frame.dtypes.iloc[j]):
+            plain[j], numbers[:, j] = False, np.nan
+    texts = {
+        j: np.array([None if is_missing(c, options.missing) else c for c in cells_of(j)], object)
+        for j in np.flatnonzero(~plain).tolist()
+    }
+    rows = np.arange(1, len(frame) + 1)
+    return Table(file, names, named, numbers, texts, rows, cells=cells_of)
 
 
 def _as_text(cell: object) -> str:
@@ -362,58 +366,3 @@ def _as_text(cell: object) -> str:
     if isinstance(cell, datetime):
         return str(cell).removesuffix(" 00:00:00")
     return str(cell).strip()
-
-
-def _read_arrays(path: Path, prefix: str) -> Table:
-    """The matrix of an NPY file, or the array X or Y of an NPZ file, or its only one."""
-    file, kind = str(path), path.suffix[1:].upper()
-    try:
-        # np.load does not always close a file that it opened itself, if the file is damaged
-        with path.open("rb") as stream:
-            content = np.load(stream, allow_pickle=False)
-            if hasattr(content, "files") != (kind == "NPZ"):
-                raise ValueError("its suffix should be .npy for an array, .npz for several")
-            arrays = {"": content} if kind == "NPY" else {n: content[n] for n in content.files}
-    except _BROKEN as error:
-        raise TableError(f"cannot be read as {kind}: {error}", file=file) from None
-    matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
-    wanted = [name for name in matrices if name.lower() == prefix] or matrices
-    if len(wanted) != 1:
-        raise TableError(
-            f"must have an array {prefix.upper()!r} or a single array of numbers; it has "
-            f"{listed(list(arrays)) or 'none'}",
-            file=file,
-        )
-    values = arrays[wanted[0]]
-    matrix = values[:, None] if values.ndim == 1 else values
-    if matrix.ndim != 2:
-        raise TableError(f"must have one or two dimensions, got {values.ndim}", file=file)
-    rows, columns = matrix.shape
-    if rows == 0 or columns == 0:
-        raise TableError(f"has no entries: its shape is {matrix.shape}", file=file)
-    names = next((arrays[name] for name in _COLUMN_NAMES[prefix] if name in arrays), None)
-    index = next((arrays[name] for name in ("index", "row_names") if name in arrays), None)
-    for what, given, count in (("columns", names, columns), ("rows", index, rows)):
-        if given is not None and given.shape != (count,):
-            raise TableError(f"has {given.size} names for {count} {what}", file=file)
-    numbers = matrix.astype(np.float64)
-    own = _made_up(columns, prefix) if names is None else _column_names(names, columns, file, 1)
-    table = Table(
-        file,
-        own,
-        names is not None,
-        numbers,
-        {},
-        np.arange(1, rows + 1),
-        cells=lambda place: [_as_text(cell) for cell in numbers[:, place]],
-    )
-    if index is None:
-        return table
-    cells = [str(cell).strip() for cell in index]
-    return replace(
-        table,
-        names=["", *own],
-        numbers=np.column_stack([np.full(rows, np.nan), numbers]),
-        texts={0: np.array(cells, dtype=object)},
-        cells=lambda place: cells if place == 0 else [_as_text(v) for v in numbers[:, place - 1]],
-    )
