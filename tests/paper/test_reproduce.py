@@ -5,6 +5,9 @@ import sys
 
 import pytest
 from paper.__main__ import main
+from typer.testing import CliRunner
+
+from thinrank.cli import app
 
 COMMAND = ["figure-no-sparsity", "--quick", "--jobs", "1", "--out"]
 
@@ -38,3 +41,9 @@ def test_usage_errors(capsys, arguments, told):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     assert told in capsys.readouterr().err
+
+
+def test_the_old_command_says_where_the_experiments_are():
+    result = CliRunner().invoke(app, ["reproduce", "table1", "--quick"])
+    assert result.exit_code == 2
+    assert "make reproduce STUDY=table1" in result.output
