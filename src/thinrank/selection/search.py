@@ -406,7 +406,7 @@ class Search:
     def _descend(self, best: Evaluation) -> Evaluation:
         """Move to the best predicted point, while that is better."""
         for _ in range(_MOST):
-            score, point = min(self._predictions(best), key=lambda found: found[0])
+            score, point = min(self._predictions(best), default=(np.inf, _NULL))
             if point in self._known or not score < best.score - _WORTH * abs(best.score):
                 break
             if not (found := self.evaluate([point], best)[0]).score < best.score:
@@ -426,12 +426,12 @@ class Search:
         for ridge, table in zip(ridges, tables, strict=True):
             found.append(space.best_of(table, ridge, sizes.rows))
         found = [(score, point._replace(exchange=True)) for score, point in found]
-        fewer = space.fewer_rows(sizes.rows) if fitted else []
-        if fewer:
-            scores = forecasts(fitted, sizes.ridge, fewer)
-            place = int(np.argmin(scores))
-            found.append((float(scores[place]), space.with_rows(sizes, fewer[place])))
-        return found
+        if fitted and (fewer := space.fewer_rows(sizes.rows)):
+            scores = forecasts(fitted, sizes.ridge, fewer).tolist()
+            found += [(s, space.with_rows(sizes, n)) for s, n in zip(scores, fewer, strict=True)]
+        # where predictions are approximations, those of points that are known say nothing
+        known = () if self._splits[0].around is None else self._known
+        return [each for each in found if each[1] not in known]
 
     def _dense(self) -> None:
         """Ridge fits without limits; tables that are approximations may say too little of them."""
