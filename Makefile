@@ -20,7 +20,7 @@ $(VENV)/installed-%: pyproject.toml $(VENV)/installed
 	$(call INSTALL,-e '.[$*]')
 	touch $@
 
-# the demo ends with a report, for which it needs matplotlib and Jinja2
+# the demo ends with a report, for which it needs matplotlib
 demo: $(VENV)/installed-report
 	$(BIN)/thinrank demo
 

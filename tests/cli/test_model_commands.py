@@ -263,7 +263,7 @@ def test_ctrl_c_during_the_search_leaves_nothing(here, monkeypatch):
 
 
 def test_a_missing_library_is_said(model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("report", "m")
     assert result.code == 1
     assert "pip install '.[" in result.error
@@ -276,7 +276,7 @@ def test_fit_and_predict_need_no_optional_library(here):
         "import sys\n"
         "class Missing:\n"
         "    def find_spec(self, name, *rest):\n"
-        "        if name in ('polars', 'pyarrow', 'openpyxl', 'matplotlib', 'jinja2'):\n"
+        "        if name in ('polars', 'pyarrow', 'openpyxl', 'matplotlib'):\n"
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Missing())\n"
         "from thinrank.cli import app\n"

@@ -9,7 +9,7 @@ from page_parser import ParsedPage, assert_self_contained
 
 from thinrank.calcium import make_movie, score_regions
 from thinrank.report.calcium_movie import MovieAnalysis, movie_page, write_movie_page
-from thinrank.report.document import Picture, drawing, render_html
+from thinrank.report.document import Picture, drawing
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_page_of_a_movie_needs_no_other_file(analysis, tmp_path):
 
 def test_table_of_neurons(analysis):
     with drawing():
-        page = ParsedPage(render_html(movie_page(analysis)))
+        page = ParsedPage(movie_page(analysis).html())
     for i, row in enumerate(page.table("neuron")[1:]):
         region, imaging = analysis.imaging.region_coordinates_[i], analysis.imaging
         assert row[0] == str(i + 1)
@@ -72,7 +72,7 @@ def test_labelled_beside_estimated(analysis):
         page = movie_page(with_labels(analysis, labelled))
     assert [p.name for p in blocks(page, Picture)] == ["contours", "labelled", "traces_1"]
     assert len(blocks(page, Picture)[0].figure.axes) == 2
-    shown = ParsedPage(render_html(page))
+    shown = ParsedPage(page.html())
     assert "2 of 3 labelled regions found, combined score 0.67" in shown.text
     header, row = shown.table("regions")
     assert header[-2:] == ["exclusion", "pixel AUC"]
@@ -100,7 +100,7 @@ def test_no_neuron(analysis):
     nothing = MovieAnalysis("film.tif", empty)
     with drawing():
         page = movie_page(with_labels(nothing, analysis.imaging.region_coordinates_))
-    assert "No neurons in 60 frames" in render_html(page)
+    assert "No neurons in 60 frames" in page.html()
     assert [p.name for p in blocks(page, Picture)] == ["contours"]
 
 

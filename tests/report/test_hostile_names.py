@@ -15,7 +15,6 @@ from thinrank.report.document import (
     Section,
     Table,
     Text,
-    render_html,
 )
 
 HOSTILE = "<script>document.title='taken'</script>"
@@ -37,7 +36,7 @@ def test_every_part_of_a_page(name):
         table,
         Picture("picture", figure, name, alternative=name, table=table),
     ]
-    page = ParsedPage(render_html(Page(name, blocks, contents=True)))
+    page = ParsedPage(Page(name, blocks, contents=True).html())
     assert_self_contained(page)
     assert not page.named("script")
     assert page.text.count(name.split("=")[0]) >= 12

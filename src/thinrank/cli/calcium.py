@@ -310,10 +310,13 @@ def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Ou
 
 def _check_libraries(nwb: bool, register: bool) -> None:
     """Raise an ImportError that names the extra if a library that is needed later is missing."""
-    from thinrank.report.document import check_libraries
-
-    check_libraries()
-    for library, needed in (("tifffile", True), ("pynwb", nwb), ("skimage.registration", register)):
+    libraries = {
+        "matplotlib": True,
+        "tifffile": True,
+        "pynwb": nwb,
+        "skimage.registration": register,
+    }
+    for library, needed in libraries.items():
         if needed:
             import_optional(library)
 

@@ -96,7 +96,7 @@ def _listed(own: np.ndarray, other: np.ndarray) -> str:
 
 def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Path) -> None:
     """Write the report and name it; if libraries are missing, say how to install them."""
-    if not (is_installed("matplotlib") and is_installed("jinja2")):
+    if not is_installed("matplotlib"):
         console.print(f"No report was written: for one {how_to_install('report')}", soft_wrap=True)
         return
     from thinrank import report  # its libraries are optional

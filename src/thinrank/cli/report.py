@@ -78,8 +78,7 @@ def _report(
     if graphml is not None:
         check_new_file(graphml, overwrite)
         check_not_data(graphml, model, x, y)
-    for library in ("jinja2", "matplotlib"):
-        import_optional(library)
+    import_optional("matplotlib")
     from thinrank import report
 
     data = _data(model, x, y, output)

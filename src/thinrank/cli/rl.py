@@ -128,7 +128,7 @@ def _learn(
         told.append(f"Mean discounted return of simulated episodes: {figures}.")
     rows = _rows(read, values, discount)
     _print(console, told, rows)
-    paged = all(is_installed(library) for library in ("matplotlib", "jinja2"))
+    paged = is_installed("matplotlib")
     with atomic_folder(out) as folder:
         save(fqi, folder / "model")
         write_text(folder / "values.csv", values_table(fqi, read))

@@ -21,8 +21,6 @@ _EXTRAS = {
     "openpyxl": ("Excel files", "excel"),
     "pyarrow": ("Parquet files", "parquet"),
     "matplotlib": ("Plots", "plot"),
-    "jinja2": ("Pages", "report"),
-    "markupsafe": ("Pages", "report"),
     "tifffile": ("TIFF files", "calcium"),
     "h5py": ("HDF5 and NWB files", "calcium"),
     "skimage": ("Motion corrections of movies", "register"),

@@ -1,7 +1,7 @@
 """Pages made from fitted models; nothing is fitted here.
 
-matplotlib and Jinja2 come with the extra ``report``. They are imported when a page is
-written, so this package can be imported without them.
+matplotlib comes with the extra ``report``. It is imported when a page is written, so this package
+can be imported without it.
 """
 
 from thinrank.report.calcium_movie import MovieAnalysis, write_movie_page

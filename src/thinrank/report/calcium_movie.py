@@ -28,9 +28,7 @@ from thinrank.report.document import (
     Section,
     Table,
     Text,
-    check_libraries,
     drawing,
-    render_html,
 )
 
 if TYPE_CHECKING:
@@ -95,11 +93,11 @@ def write_movie_page(analysis: MovieAnalysis, path: Path | str) -> None:
     Raises
     ------
     ImportError
-        If matplotlib or Jinja2 is not installed.
+        If matplotlib is not installed.
     """
-    check_libraries()
+    import_optional("matplotlib")
     with drawing():
-        content = render_html(movie_page(analysis))
+        content = movie_page(analysis).html()
     write_text(path, content)
 
 

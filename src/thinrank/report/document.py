@@ -12,10 +12,11 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from thinrank.core.imports import how_to_install, import_optional
+from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,26 +58,39 @@ _STYLE = {
 class Text:
     """A paragraph. Backticks enclose code; everything else is literal."""
 
-    kind: ClassVar[str] = "text"
     text: str  # the text
     stress: bool = False  # whether to emphasize it as the main result of the page
+
+    def _html(self) -> str:
+        """The escaped HTML; each kind of block has this method."""
+        return f"<p{' class=stress' * self.stress}>{_code(self.text)}</p>"
 
 
 @dataclass(frozen=True)
 class Section:
     """A heading of the second level."""
 
-    kind: ClassVar[str] = "section"
     title: str
+
+    @property
+    def anchor(self) -> str:
+        """Where links of the same page lead."""
+        return "section-" + re.sub(r"\W+", "-", self.title.lower())
+
+    def _html(self) -> str:
+        return f'<h2 id="{self.anchor}">{_code(self.title)}</h2>'
 
 
 @dataclass(frozen=True)
 class Points:
     """A list of sentences, shown literally because they may contain names from data."""
 
-    kind: ClassVar[str] = "points"
     items: tuple[str, ...]  # the sentences
     caution: bool = False  # whether they are warnings
+
+    def _html(self) -> str:
+        items = "\n".join(f"<li>{escape(item)}</li>" for item in self.items)
+        return f'<ul class="points{" caution" * self.caution}">\n{items}\n</ul>'
 
 
 @dataclass(frozen=True)
@@ -103,39 +117,91 @@ Cell = str | Number | Choice
 class Table:
     """A table; its first ``left`` columns hold text, the others numbers."""
 
-    kind: ClassVar[str] = "table"
     header: tuple[str, ...]  # names of the columns
     rows: list[tuple[Cell, ...]]
     left: int = 1  # number of leading columns that are left-aligned
     caption: str = ""  # what the table shows; required if it is sortable
-    note: str = ""  # A remark below the table
-    sortable: bool = False  # whether the HTML page lets the reader sort and filter the rows
+    note: str = ""  # a remark below the table
+    sortable: bool = False  # whether the reader can sort and filter the rows
     # whether text is shown as it is, for names from data; otherwise backticks enclose code
     literal: bool = False
+
+    def _html(self) -> str:
+        shown = escape if self.literal else _code
+        sides = [("words", "number")[j >= self.left] for j in range(len(self.header))]
+        names = zip(sides, self.header, strict=True)
+        head = "".join(f'<th scope="col" class="{side}">{shown(name)}</th>' for side, name in names)
+        rows = ("".join(map(self._cell, sides, row)) for row in self.rows)
+        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+        frame, kind = '<div class="wide">', ""
+        if self.sortable:
+            frame = '<div class="wide sortable" role="region" tabindex="0" aria-label="{}">'
+            frame, kind = frame.format(escape(self.caption)), " data-sortable"
+        caption = f"<caption>{shown(self.caption)}</caption>\n" if self.caption else ""
+        note = f'\n<p class="note">{_code(self.note)}</p>' if self.note else ""
+        return (
+            f"{frame}\n<table{kind}>\n{caption}<thead><tr>{head}</tr></thead>\n"
+            f"<tbody>\n{body}\n</tbody>\n</table></div>{note}"
+        )
+
+    def _cell(self, side: str, cell: Cell) -> str:
+        """A cell; tables are sorted by the attribute with the exact number."""
+        kind = ' class="words"' if side == "words" else ""
+        match cell:
+            case Number(value, text):
+                exact = "" if math.isnan(value) else f' data-v="{value:.9g}"'
+                return f"<td{kind}{exact}>{escape(text)}</td>"
+            case Choice(label, chosen, about):
+                data = f'aria-label="{escape(label)}" data-choice="{escape(json.dumps(about))}"'
+                return f'<td{kind}><input type="checkbox" {data}{" checked" * chosen}></td>'
+        return f"<td{kind}>{escape(cell) if self.literal else _code(cell)}</td>"
 
 
 @dataclass(frozen=True)
 class Picture:
     """A plot."""
 
-    kind: ClassVar[str] = "picture"
     name: str  # name, of which there is one on the page
     figure: Figure  # the plot
     description: str  # caption, and alternative text if there is no other
     alternative: str = ""  # alternative text for readers who do not see the plot
-    table: Table | None = None  # the plotted numbers, which the HTML page shows on demand
+    table: Table | None = None  # the plotted numbers, which the page shows on demand
     literal: bool = False  # whether the caption is shown as it is; otherwise backticks enclose code
+
+    def _html(self) -> str:
+        content = drawn(self.figure)
+        form = "png" if content.startswith(_PNG) else "svg+xml"
+        source = f"data:image/{form};base64,{base64.b64encode(content).decode('ascii')}"
+        narrow = " class=narrow" if self.figure.get_figwidth() < _NARROW else ""
+        caption = escape(self.description) if self.literal else _code(self.description)
+        details = ""
+        if self.table:
+            details = (
+                f"<details><summary>Show as a table</summary>\n{self.table._html()}\n</details>\n"
+            )
+        return (
+            f'<figure{narrow}>\n<img src="{source}" '
+            f'alt="{escape(self.alternative or self.description)}">\n'
+            f"<figcaption>{caption}</figcaption>\n{details}</figure>"
+        )
 
 
 @dataclass(frozen=True)
 class Choices:
     """Buttons that tick all boxes of the page or none, and save the choices as a JSON file."""
 
-    kind: ClassVar[str] = "choices"
     file_name: str  # name of the file
     entry: str  # name of the list of choices in the file
     key: str  # name of the entry of each choice that is true if its box is ticked
     about: dict[str, str | int | float]  # other entries of the file, of texts and numbers
+
+    def _html(self) -> str:
+        return (
+            f'<div class="choices" data-choices="{escape(json.dumps(self.about))}" '
+            f'data-file="{escape(self.file_name)}" data-entry="{escape(self.entry)}" '
+            f'data-key="{escape(self.key)}"></div>\n<noscript><p class="note">Choices are saved '
+            "by a script, which this browser does not run.</p></noscript>"
+        )
 
 
 Block = Text | Points | Section | Table | Picture | Choices
@@ -147,40 +213,58 @@ class Page:
 
     title: str  # the title
     blocks: list[Block] = field(default_factory=list)  # the contents
-    contents: bool = False  # whether the HTML page begins with links to its sections
+    contents: bool = False  # whether the page begins with links to its sections
     origin: str = ""  # a line below the title: data, date, version
 
     def add(self, *blocks: Block) -> None:
         """Append blocks."""
         self.blocks.extend(blocks)
 
-    @property
-    def pictures(self) -> list[Picture]:
-        """The plots on the page."""
-        return [block for block in self.blocks if isinstance(block, Picture)]
+    def html(self) -> str:
+        """The page with its style and its pictures, as one file.
 
-    @property
-    def is_sortable(self) -> bool:
-        """Whether a table of the page can be sorted."""
-        tables = [block for block in self.blocks if isinstance(block, Table)]
-        tables += [picture.table for picture in self.pictures if picture.table]
-        return any(table.sortable for table in tables)
+        A content security policy forbids every request and every script but the page's own, so
+        that names from data cannot do anything even if they look like markup.
+        """
+        style, script = _part("style.css"), ""
+        if any(isinstance(block, Table) and block.sortable for block in self.blocks):
+            script = _part("tables.js")
+        if any(isinstance(block, Choices) for block in self.blocks):
+            script += _part("choices.js")
+        rules = ["default-src 'none'", "img-src data:", f"style-src {_hash(style)}"]
+        rules += [f"script-src {_hash(script)}"] if script else []
+        parts = [f'<main id="content"{" class=report" * self.contents}>']
+        parts.append(f"<h1>{_code(self.title)}</h1>")
+        if self.origin:
+            parts.append(f'<p class="note">{escape(self.origin)}</p>')
+        if self.contents:
+            sections = [block for block in self.blocks if isinstance(block, Section)]
+            links = (f'<li><a href="#{s.anchor}">{_code(s.title)}</a></li>' for s in sections)
+            parts.append('<nav class="contents" aria-label="Contents"><ul>')
+            parts += [*links, "</ul></nav>"]
+        parts += [block._html() for block in self.blocks]
+        parts += ["</main>", *([f"<script>{script}</script>"] if script else [])]
+        policy = "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+        return _FRAME.format(policy, escape(self.title), style, "\n".join(parts))
 
-    @property
-    def has_choices(self) -> bool:
-        """Whether the reader can save choices."""
-        return any(isinstance(block, Choices) for block in self.blocks)
 
-
-def check_libraries() -> None:
-    """Raise an ImportError, before work that would be lost, if a library of pages is missing."""
-    for library in ("matplotlib", "jinja2"):
-        try:
-            import_optional(library)
-        except ImportError as error:  # matplotlib alone comes with the extra "plot" too
-            raise ImportError(
-                f"Pages need {library}, which is not installed; {how_to_install('report')}"
-            ) from error
+_FRAME = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{}</title>
+<style>{}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+{}
+</body>
+</html>
+"""
 
 
 @contextmanager
@@ -216,45 +300,9 @@ def drawn(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def render_html(page: Page) -> str:
-    """Render a page as HTML that includes its style and its pictures.
-
-    A content security policy forbids every request and every script but the page's own, so that
-    names from data cannot do anything even if they look like markup.
-    """
-    jinja2, markup = import_optional("jinja2"), import_optional("markupsafe").Markup
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"code": _with_code, "cell": _cell, "exact": _exact, "json": json.dumps}
-    style = _template("style.css")
-    scripts = {"tables.js": page.is_sortable, "choices.js": page.has_choices}
-    script = "\n".join(_template(name) for name, needed in scripts.items() if needed)
-    document: str = environment.get_template("page.html.j2").render(
-        page=page,
-        sources={picture.name: _source(drawn(picture.figure)) for picture in page.pictures},
-        narrow=_NARROW,
-        style=markup(style),
-        script=markup(script),
-        policy=_policy(style, script),
-    )
-    return document.strip() + "\n"
-
-
-def _template(name: str) -> str:
-    """A file of the folder ``templates``, which is part of the package."""
-    return files("thinrank.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """A policy that allows this style, this script, pictures in the file, nothing else."""
-    rules = ["default-src 'none'", "img-src data:", f"style-src {_hash(style)}"]
-    if script:
-        rules.append(f"script-src {_hash(script)}")
-    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+def _part(name: str) -> str:
+    """A file of the folder ``page``, which is part of the package."""
+    return files("thinrank.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:
@@ -262,31 +310,6 @@ def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def _source(drawing: bytes) -> str:
-    kind = "png" if drawing.startswith(_PNG) else "svg+xml"
-    return f"data:image/{kind};base64,{base64.b64encode(drawing).decode('ascii')}"
-
-
-def _exact(cell: Cell) -> str:
-    """The attribute with the exact number of a cell, by which tables are sorted."""
-    known = isinstance(cell, Number) and not math.isnan(cell.value)
-    return f"{cell.value:.9g}" if isinstance(cell, Number) and known else ""
-
-
-def _cell(cell: Cell, literal: bool) -> Any:
-    """The contents of a cell as escaped HTML."""
-    markup = import_optional("markupsafe").Markup
-    match cell:
-        case Number(_, text):
-            return text
-        case Choice(label, chosen, about):
-            box = markup('<input type="checkbox" aria-label="{}" data-choice="{}"{}>')
-            return box.format(label, json.dumps(about), markup(" checked") if chosen else "")
-    return cell if literal else _with_code(cell)
-
-
-def _with_code(text: str) -> Any:
+def _code(text: str) -> str:
     """Escape the text and turn backticks into code elements."""
-    markupsafe = import_optional("markupsafe")
-    escaped = str(markupsafe.escape(text))
-    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))

@@ -15,6 +15,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.files import write_text
+from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings, score_name
 from thinrank.estimators.summary import Summary
 from thinrank.plot.canvas import fitted_model
@@ -27,9 +28,7 @@ from thinrank.report.document import (
     Section,
     Table,
     Text,
-    check_libraries,
     drawing,
-    render_html,
 )
 from thinrank.report.model_figures import ordered_search, shown_name, summary_table
 from thinrank.selection.stability import (
@@ -98,7 +97,7 @@ def write(
     Raises
     ------
     ImportError
-        If matplotlib or Jinja2 is not installed.
+        If matplotlib is not installed.
     OSError
         If the file cannot be written.
     ValueError
@@ -123,7 +122,7 @@ def write(
     '<!DOCTYPE html>'
     """
     path = _check_file(path)
-    check_libraries()
+    import_optional("matplotlib")
     if Y is not None and X is None:
         raise ValueError("Y was given without X; predictions need both")
     model, summary = fitted_model(est), est.summary()
@@ -146,7 +145,7 @@ def write(
             *_stability(stability, model.used),
             *_origin(est, command),
         )
-        content = render_html(page)
+        content = page.html()
     write_text(path, content)
     return path
 

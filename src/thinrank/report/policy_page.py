@@ -13,9 +13,7 @@ from thinrank.report.document import (
     Section,
     Table,
     Text,
-    check_libraries,
     drawing,
-    render_html,
 )
 
 HEADER = "task", "transitions", "episodes", "return of the log", "value of the policy"
@@ -26,7 +24,7 @@ def write_policy_page(
     path: Path, told: list[str], rows: list[tuple[str, ...]], residuals: list[float]
 ) -> None:
     """Write the page: what was found, a row per task, and the Bellman residual by iteration."""
-    check_libraries()
+    import_optional("matplotlib")
     page = Page("Policies from logged transitions")
     page.add(Text(told[0], stress=True), *map(Text, told[1:]))
     note = (
@@ -43,5 +41,5 @@ def write_policy_page(
         axis.set(xlabel="iteration", ylabel="Bellman residual", ylim=(0, None))
         caption = "Distance of the values from their Bellman update: it falls and levels off."
         page.add(Section("Convergence"), Picture("residual", figure, caption))
-        content = render_html(page)
+        content = page.html()
     write_text(path, content)
