@@ -10,7 +10,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.factors import Factors
 from thinrank.rl.features import Features, feature_matrix, feature_product
-from thinrank.rl.rows import Rows
 
 
 class ActionValues(Protocol):
@@ -31,22 +30,6 @@ class ActionValues(Protocol):
         ...
 
 
-def values_at(values: ActionValues, rows: Rows) -> np.ndarray:
-    """Q at the design pairs, in the same shape as the targets."""
-    parts = []
-    for action, (block, where) in enumerate(zip(rows.blocks, rows.ranges, strict=True)):
-        if rows.owner is None:
-            columns = [values.of_features(t, block)[:, action] for t in range(rows.n_tasks)]
-            parts.append(np.stack(columns, axis=1))
-            continue
-        part, owner = np.zeros(block.shape[0]), rows.owner[where]
-        for task in np.unique(owner):
-            own = np.flatnonzero(owner == task)
-            part[own] = values.of_features(int(task), block[own])[:, action]
-        parts.append(part)
-    return np.concatenate(parts)
-
-
 class LinearValues:
     """Linear action values, Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task."""
 
@@ -56,11 +39,11 @@ class LinearValues:
         self.intercept = intercept
 
     @classmethod
-    def zero(cls, features: Features, rows: Rows) -> LinearValues:
-        """Q = 0."""
-        actions = len(rows.blocks)
-        shape = (actions * rows.n_features, rows.n_tasks)
-        return cls(features, Factors.zero(shape, np.zeros(0)), np.zeros((actions, rows.n_tasks)))
+    def zero(cls, features: Features, shape: tuple[int, int, int]) -> LinearValues:
+        """Q = 0; ``shape`` is (n_actions, n_features, n_tasks)."""
+        actions, width, tasks = shape
+        zero = Factors.zero((actions * width, tasks), np.zeros(0))
+        return cls(features, zero, np.zeros((actions, tasks)))
 
     def weights(self, task: int) -> np.ndarray:
         """The coefficients θ_a of a task, as the columns of a (n_features, n_actions) array."""

@@ -15,15 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
 from thinrank.minimize import check_size, seed_from
-from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues, values_at
+from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues
 from thinrank.rl.features import Features, default_features
 from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.history import QCallback, QHistory, QRecord, describe, warn_of_failure
 from thinrank.rl.minari import from_minari, is_minari
 from thinrank.rl.policy_values import PolicyValue, evaluate
 from thinrank.rl.regression import Regression, as_regression
-from thinrank.rl.rows import Rows
-from thinrank.rl.targets import GenerativeTargets, Targets, logged_targets
+from thinrank.rl.targets import GenerativeTargets, Rows, Targets, logged_targets
 from thinrank.rl.tasks import check_discounts
 from thinrank.rl.transitions import Transitions
 
@@ -395,7 +394,7 @@ class MultiTaskFQI(BaseEstimator):
         if prepare is not None:
             prepare(targets)
         self.best_params_ = getattr(regression, "best_params", None)
-        zero = LinearValues.zero(features, targets.rows)
+        zero = LinearValues.zero(features, targets.rows.shape)
         with with_progress_bar(
             self.callback,
             describe,
@@ -413,7 +412,7 @@ class MultiTaskFQI(BaseEstimator):
                 tol=self.tol,
                 callback=callback,
             )
-        warn_of_failure(self.history_, float(np.abs(values_at(self.values_, targets.rows)).max()))
+        warn_of_failure(self.history_, float(np.abs(targets.rows.values(self.values_)).max()))
         self.n_iterations_, self.state_shape_ = len(self.history_), tuple(state_shape)
         self.n_tasks_, self.n_features_ = targets.rows.n_tasks, targets.rows.n_features
         self.n_actions_ = len(targets.rows.blocks)
@@ -445,7 +444,7 @@ def _iterated(
 ) -> tuple[ActionValues, QHistory]:
     """Alternate between computing targets and fitting a regression."""
     rows, history = targets.rows, QHistory()
-    fitted = values_at(values, rows)
+    fitted = rows.values(values)
     began = time.perf_counter()
     for iteration in range(1, n_iterations + 1):
         start = time.perf_counter()
@@ -453,7 +452,7 @@ def _iterated(
         _check_size(y, iteration)
         sampled = time.perf_counter()
         values = regression.fit(rows, y, tunes(iteration))
-        before, fitted = fitted, values_at(values, rows)
+        before, fitted = fitted, rows.values(values)
         end = time.perf_counter()
         factors = values.factors if isinstance(values, LinearValues) else None
         record = QRecord(

@@ -15,7 +15,7 @@ from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.estimators.fit import automatic_ridges
 from thinrank.losses import PerTask
 from thinrank.minimize import as_solver, as_start, minimize, seed_from
-from thinrank.rl.rows import Rows
+from thinrank.rl.targets import Rows
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import make_space

@@ -29,7 +29,7 @@ from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValue
 from thinrank.rl.common_part import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
 from thinrank.rl.own_rows import EpisodeLoss, OwnRows, cannot_take_own_rows
-from thinrank.rl.rows import Rows
+from thinrank.rl.targets import Rows
 from thinrank.solvers import Pursuit
 
 # Number of rows at which the predictions of a regressor are compared with its coefficients, to find

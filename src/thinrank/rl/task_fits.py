@@ -5,17 +5,18 @@ The coefficients of task t are c + dₜ. The loss is ::
     Σₜ ½‖yₜ − Xₜ(c + dₜ)‖² + α/2·‖c‖² + β/2·Σₜ‖dₜ‖²,
 
 without a penalty on the constant of c: a large β shrinks the tasks towards their common part, and
-not towards zero. The deviations D = [d₁ … d_k] may have any rank (a closed form) or a low rank:
-[c U][1 V]ᵀ is a matrix of low rank with the direction 1 forced into its right factor, and its parts
-are fitted by alternating least squares. Only XₜᵀXₜ and Xₜᵀyₜ are needed, for every action. A fit
-takes milliseconds, that of :class:`thinrank.losses.PerTask` by pursuit three seconds (12 tasks,
-8,500 rows, 332 pairs of action and feature), and the choice of sizes makes some hundreds of fits.
+not towards zero. The deviations D = [d₁ … d_k] of any rank are a closed form. For a low rank,
+[c U][1 V]ᵀ is a matrix of low rank with the direction 1 forced into its right factor, fitted by
+alternating least squares from the leading singular vectors V of that D. Only XₜᵀXₜ and Xₜᵀyₜ are
+needed, for every action. A fit takes milliseconds, that of :class:`thinrank.losses.PerTask` by
+pursuit three seconds (12 tasks, 8,500 rows, 332 pairs of action and feature), and the choice of
+sizes makes some hundreds of fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -23,44 +24,65 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dposv, dpotrf, dpotrs
+from scipy.stats import chi2
 
-from thinrank.rl.rows import Rows
+from thinrank.core.factors import Factors
+from thinrank.rl.action_values import LinearValues
+from thinrank.rl.features import Features
+from thinrank.rl.targets import Rows
 
 # Added to the diagonal of linear systems, relative to that of the Gram matrices: columns may be
 # equal.
 _JITTER = 1e-10
 # Infinite penalties are as large as this, in units of the rows of a task and action.
 _INFINITE = 1e6
-# Sweeps of alternating least squares: at the first targets, and at later ones, which are similar.
-# Held-out errors differ by less than a thousandth from those of many sweeps.
-_FIRST_SWEEPS, _SWEEPS = 10, 1
+# Sweeps of alternating least squares. Cars with goals on either side return −45.2 without sweeps,
+# −43.3 with one, −41.4 with three.
+_SWEEPS = 3
 # Features whose standard deviation is below this fraction of their largest value are constants.
 _CONSTANT = 1e-9
 # Largest number of cells of a design that is made dense: 1.6 GB.
 _MAX_CELLS = 200_000_000
+# Tests of features: part of a feature's variance that counts at least as not explained by those in
+# use, least number of rows of an action for every feature in use, and how many features are in use
+# for every one that enters in a step.
+_LEAST_NEW, _ROWS_PER_FEATURE, _BATCH = 0.05, 3, 4
 
 Parts = tuple[list[np.ndarray], list[np.ndarray], np.ndarray]
 """Common parts c of shape (q,) and loadings U of shape (q, r) per action, and V of shape (k, r)."""
 
 
+@dataclass(frozen=True, eq=False)
 class ActionRows:
-    """The rows of one action: a constant, and features with mean 0 and variance 1.
+    """The rows of one action, sorted by task and fold, and some of its columns."""
 
-    Rows are sorted by task and fold, so that those of one task and fold are a slice.
+    # (n_rows, q) of mean 0 and variance 1, except for a constant in column 0
+    X: np.ndarray
+    # (q,) the features of the columns, counted from 1; 0 is the constant
+    index: np.ndarray
+    order: np.ndarray  # (n_rows,) the rows in the order in which they were given
+    group: np.ndarray  # (n_rows,) episode or state
+    # the rows of every task and fold; one task stands for all if they are shared
+    slices: list[list[slice]]
+    shared: bool
+    n_tasks: int
+    mean: np.ndarray  # (n_features,) of all features
+    scale: np.ndarray  # (n_features,) 0 for constants
 
-    Shapes: ``block`` (n_rows, n_features), ``owner`` (n_rows,) or None if all tasks have the same
-    rows, ``fold`` (n_rows,), ``group`` (n_rows,), ``X`` (n_rows, n_features + 1).
-    """
-
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
         block: Any,
         owner: np.ndarray | None,
         fold: np.ndarray,
         group: np.ndarray,
         n_tasks: int,
         n_folds: int,
-    ) -> None:
+    ) -> ActionRows:
+        """All columns of the feature vectors ``block``, of shape (n_rows, n_features).
+
+        Shapes: ``owner`` (n_rows,) or None if all tasks have the same rows.
+        """
         n, p = block.shape
         if n * p > _MAX_CELLS:
             raise ValueError(
@@ -68,152 +90,120 @@ class ActionRows:
                 "hold in memory; give regressor=SparseReducedRankRegressor(...) or fewer features"
             )
         X = block.toarray() if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
-        self.n_tasks, self.n_folds, self.shared = n_tasks, n_folds, owner is None
+        owners = 1 if owner is None else n_tasks
         key = fold if owner is None else owner * n_folds + fold
-        # one task stands for all if they share their rows
-        self.owners = 1 if owner is None else n_tasks
-        self.order = np.argsort(key, kind="stable")
-        self.group = group[self.order]
-        ends = np.cumsum(np.bincount(key, minlength=self.owners * n_folds))
-        self._ends = np.concatenate([[0], ends])
-        self.mean = X.mean(axis=0) if n else np.zeros(p)
-        deviation = X.std(axis=0) if n else np.zeros(p)
-        self.varies = deviation > _CONSTANT * np.abs(X).max(axis=0, initial=0.0)
-        self.scale = np.where(self.varies, deviation, 1.0)
-        self.X = np.zeros((n, p + 1))
-        self.X[:, 0] = 1.0
-        self.X[:, 1:][:, self.varies] = ((X[self.order] - self.mean) / self.scale)[:, self.varies]
+        order = np.argsort(key, kind="stable")
+        ends = np.append(0, np.cumsum(np.bincount(key, minlength=owners * n_folds))).tolist()
+        slices = list(map(slice, ends[:-1], ends[1:]))
+        mean = X.mean(axis=0) if n else np.zeros(p)
+        scale = X.std(axis=0) if n else np.zeros(p)
+        scale = np.where(scale > _CONSTANT * np.abs(X).max(axis=0, initial=0.0), scale, 0.0)
+        standard = np.zeros((n, p + 1))
+        standard[:, 0] = 1.0
+        np.divide(X[order] - mean, scale, out=standard[:, 1:], where=scale > 0)
+        each = [slices[i * n_folds : (i + 1) * n_folds] for i in range(owners)]
+        shared, index = owner is None, np.arange(p + 1)
+        return cls(standard, index, order, group[order], each, shared, n_tasks, mean, scale)
 
-    def part(self, owner: int, fold: int | None = None) -> slice:
-        """The rows of a task, or of all tasks if they share them, in a fold or in all."""
-        place = owner * self.n_folds
-        first, last = (place, place + self.n_folds) if fold is None else (place + fold,) * 2
-        return slice(self._ends[first], self._ends[last if fold is None else last + 1])
+    def columns(self, index: np.ndarray) -> ActionRows:
+        """Some columns."""
+        return replace(self, X=self.X[:, index], index=index)
 
     @cached_property
     def counts(self) -> np.ndarray:
         """Numbers of rows, of shape (n_tasks,)."""
-        sizes = np.diff(self._ends).reshape(self.owners, self.n_folds).sum(axis=1)
+        sizes = [folds[-1].stop - folds[0].start for folds in self.slices]
         return np.broadcast_to(sizes, (self.n_tasks,))
 
     @cached_property
     def gram(self) -> np.ndarray:
         """XᵀX of every task, of shape (1 or n_tasks, q, q)."""
-        parts = [self.X[self.part(owner)] for owner in range(self.owners)]
-        return np.stack([rows.T @ rows for rows in parts])
+        parts = [self.X[folds[0].start : folds[-1].stop] for folds in self.slices]
+        return np.stack([part.T @ part for part in parts])
 
-    def squares(self, y: np.ndarray, index: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Squared residuals of every task, of shape (n_tasks,).
+    @cached_property
+    def without(self) -> list[np.ndarray]:
+        """XᵀX of the rows outside each fold, of shape (1 or n_tasks, q, q)."""
+        parts = [[self.X[part] for part in fold] for fold in zip(*self.slices, strict=True)]
+        return [self.gram - np.stack([part.T @ part for part in fold]) for fold in parts]
 
-        Shapes: ``index`` (q,), ``theta`` (q, n_tasks).
-        """
-        y, X = y[self.order], self.X[:, index]
+    def products(self, y: np.ndarray) -> np.ndarray:
+        """Xᵀy in every fold, of shape (n_folds, n_tasks, q)."""
+        y = y[self.order]
         if self.shared:
-            return np.sum((y - X @ theta) ** 2, axis=0)
-        parts = [self.part(owner) for owner in range(self.owners)]
-        sums = [np.sum((y[s] - X[s] @ theta[:, t]) ** 2) for t, s in enumerate(parts)]
-        return np.array(sums)
+            return np.stack([y[part].T @ self.X[part] for part in self.slices[0]])
+        folds = zip(*self.slices, strict=True)
+        return np.stack([[y[part] @ self.X[part] for part in fold] for fold in folds])
 
+    def squares(self, y: np.ndarray, theta: np.ndarray, fold: int) -> list[tuple[slice, Any]]:
+        """The rows in a fold and their squared residuals, task by task.
 
-class Columns:
-    """Some columns of an action, with their moments."""
-
-    def __init__(self, rows: ActionRows, index: np.ndarray) -> None:
-        self.rows, self.index = rows, index
-        self._X = rows.X[:, index]
-
-    @cached_property
-    def gram(self) -> np.ndarray:
-        """XᵀX of every task, of shape (1 or n_tasks, q, q)."""
-        return self.rows.gram[:, self.index][:, :, self.index]
-
-    @cached_property
-    def without(self) -> np.ndarray:
-        """XᵀX of the rows outside each fold, of shape (n_folds, 1 or n_tasks, q, q)."""
-        rows, found = self.rows, []
-        for fold in range(rows.n_folds):
-            parts = [self._X[rows.part(owner, fold)] for owner in range(rows.owners)]
-            found.append(self.gram - np.stack([part.T @ part for part in parts]))
-        return np.stack(found)
-
-    def products(self, y: np.ndarray, fold: int | None = None) -> np.ndarray:
-        """Xᵀy of every task, of shape (n_tasks, q), in a fold or in all."""
-        y = y[self.rows.order]
-        parts = [self.rows.part(owner, fold) for owner in range(self.rows.owners)]
-        if self.rows.shared:
-            return y[parts[0]].T @ self._X[parts[0]]
-        return np.stack([y[part] @ self._X[part] for part in parts])
-
-    def add_errors(self, errors: np.ndarray, y: np.ndarray, theta: np.ndarray, fold: int) -> None:
-        """Add the squared errors in a fold to those of the episodes or states.
-
-        Shapes: ``errors`` (n_groups,), ``theta`` (q, n_tasks).
+        Shapes: ``theta`` (q, n_tasks), residuals (n_rows, n_tasks or 1).
         """
-        y = y[self.rows.order]
-        for owner in range(self.rows.owners):
-            part = self.rows.part(owner, fold)
-            own = slice(None) if self.rows.shared else slice(owner, owner + 1)
-            here = y[part] if self.rows.shared else y[part, None]
-            residual = here - self._X[part] @ theta[:, own]
-            group = self.rows.group[part]
-            errors += np.bincount(group, np.sum(residual**2, axis=1), minlength=len(errors))
+        y, found = y[self.order], []
+        for owner, folds in enumerate(self.slices):
+            part = folds[fold]
+            own = slice(None) if self.shared else slice(owner, owner + 1)
+            here = y[part] if self.shared else y[part, None]
+            found.append((part, (here - self.X[part] @ theta[:, own]) ** 2))
+        return found
+
+    def original_units(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients for all features as given, and intercepts.
+
+        Shapes: ``theta`` (q, r), result (n_features, r) and (r,).
+        """
+        features = self.index[1:] - 1
+        coefficients = np.zeros((len(self.mean), theta.shape[1]))
+        coefficients[features] = theta[1:] / self.scale[features][:, None]
+        return coefficients, theta[0] - self.mean @ coefficients
 
 
 class TaskRows:
     """The rows of all actions in standard units."""
 
     def __init__(self, rows: Rows, n_folds: int, seed: int) -> None:
-        self.rows, self.n_folds = rows, n_folds
+        self.rows, self.n_folds, self.n_tasks = rows, n_folds, rows.n_tasks
         self.n_groups = int(rows.groups.max()) + 1
         fold, owner = rows.fold_labels(n_folds, seed), rows.owner
-        self.actions = [
-            ActionRows(
-                block,
-                None if owner is None else owner[where],
-                fold[where],
-                rows.groups[where],
-                rows.n_tasks,
-                n_folds,
-            )
-            for block, where in zip(rows.blocks, rows.ranges, strict=True)
-        ]
+        self.actions = []
+        for block, at in zip(rows.blocks, rows.ranges, strict=True):
+            own = None if owner is None else owner[at]
+            labels = fold[at], rows.groups[at]
+            self.actions.append(ActionRows.of(block, own, *labels, rows.n_tasks, n_folds))
         # mean number of rows of a task and action, the unit of the ridge
         self.unit = float(np.mean([action.counts for action in self.actions]))
 
-    @cached_property
-    def whole(self) -> list[Columns]:
-        """All columns of every action."""
-        return self.columns([np.arange(action.X.shape[1]) for action in self.actions])
-
     def every_column(self) -> list[np.ndarray]:
         """The columns of every action that vary, and the constant."""
-        return [np.append(0, np.flatnonzero(action.varies) + 1) for action in self.actions]
+        return [np.append(0, np.flatnonzero(action.scale) + 1) for action in self.actions]
 
-    def columns(self, used: Sequence[np.ndarray]) -> list[Columns]:
+    def columns(self, used: Sequence[np.ndarray]) -> list[ActionRows]:
         """The columns in use of every action."""
-        return [Columns(action, index) for action, index in zip(self.actions, used, strict=True)]
+        return [action.columns(index) for action, index in zip(self.actions, used, strict=True)]
 
-    def by_action(self, targets: np.ndarray) -> list[np.ndarray]:
-        """The targets of each action."""
-        return [targets[where] for where in self.rows.ranges]
+    def products(self, columns: Sequence[ActionRows], targets: np.ndarray) -> list[np.ndarray]:
+        """Xᵀy of every action, of shape (n_folds, n_tasks, q)."""
+        parts = zip(columns, self.rows.ranges, strict=True)
+        return [action.products(targets[where]) for action, where in parts]
 
-    def original_units(
-        self, theta: Sequence[np.ndarray], columns: Sequence[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts for the features as given.
 
-        Shapes: ``theta`` (q, k), ``columns`` (q,), result (n_actions * n_features, k) and
-        (n_actions, k).
-        """
-        width, k = self.rows.n_features, theta[0].shape[1]
-        coefficients = np.zeros((len(self.actions), width, k))
-        intercepts = np.zeros((len(self.actions), k))
-        for a, (action, index) in enumerate(zip(self.actions, columns, strict=True)):
-            features = index[1:] - 1
-            slopes = theta[a][1:] / action.scale[features][:, None]
-            coefficients[a, features] = slopes
-            intercepts[a] = theta[a][0] - action.mean[features] @ slopes
-        return coefficients.reshape(-1, k), intercepts
+def linear_values(columns: Sequence[ActionRows], parts: Parts, at: Features) -> LinearValues:
+    """Action values with the coefficients [c U][1 V]ᵀ."""
+    common, loadings, V = parts
+    mixing = np.column_stack([np.ones(len(V)), V])
+    both = zip(columns, common, loadings, strict=True)
+    original = [action.original_units(np.column_stack([c, u])) for action, c, u in both]
+    U = np.concatenate([coefficients for coefficients, _ in original])
+    levels = np.stack([level for _, level in original])
+    if mixing.shape[1] > min(len(U), len(mixing)):
+        theta = U @ mixing.T
+        factors = Factors.from_theta(theta, rank=min(theta.shape))
+    elif not U.any():
+        factors = Factors.zero((len(U), len(mixing)), like=np.zeros(0))
+    else:
+        factors = Factors(U, mixing)
+    return LinearValues(at, factors, levels @ mixing.T)
 
 
 @dataclass(frozen=True)
@@ -227,8 +217,13 @@ class Setting:
     beta: float
 
 
+# The fits between the tests of features. Penalties only have to leave residuals with little signal
+# of the features that are in use.
+_BETWEEN = Setting(None, 1e-3, 0.3)
+
+
 class TaskFit:
-    """Repeated fits with one setting; the factors of linear systems are computed once.
+    """Fits with one setting to several targets; inverses are computed once.
 
     Shapes: ``grams`` (1 or n_tasks, q, q) for every action.
     """
@@ -236,23 +231,16 @@ class TaskFit:
     def __init__(
         self, grams: Sequence[np.ndarray], n_tasks: int, unit: float, setting: Setting
     ) -> None:
-        self._k, rank = n_tasks, setting.rank
+        self._k, self._rank = n_tasks, setting.rank
         self._alpha = unit * min(setting.alpha, _INFINITE)
         self._beta = unit * min(setting.beta, _INFINITE)
-        self._pooled = rank == 0 or setting.beta == inf
-        self._rank = None if rank is None or rank >= n_tasks else rank
-        self._grams = [gram + self._jitter(gram) for gram in grams]
-        self._V: np.ndarray | None = None
-        q = [gram.shape[-1] for gram in grams]
+        self._pooled = setting.rank == 0 or setting.beta == inf
+        self._grams = [gram + _jitter(gram) for gram in grams]
         self._inverses = [
-            None if self._pooled else np.linalg.inv(gram + self._beta * np.eye(size))
-            for gram, size in zip(self._grams, q, strict=True)
+            None if self._pooled else np.linalg.inv(gram + self._beta * np.eye(gram.shape[-1]))
+            for gram in self._grams
         ]
         self._systems = [self._common_system(a) for a in range(len(grams))]
-
-    def restart(self) -> None:
-        """Forget the last solution: the next fit is to targets that are not similar."""
-        self._V = None
 
     def theta(self, products: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The coefficients θ of every action, of shape (q, n_tasks)."""
@@ -264,34 +252,26 @@ class TaskFit:
 
         Shapes: ``products`` (n_tasks, q).
         """
-        if self._pooled or self._rank is None or self._V is None:
-            common, deviations = self._any_rank(products)
-            if self._pooled:
-                return common, [np.zeros((len(c), 0)) for c in common], np.zeros((self._k, 0))
-            if self._rank is None:
-                return common, [d.T for d in deviations], np.eye(self._k)
-            start = np.concatenate(deviations, axis=1)
-            self._V = np.linalg.svd(start, full_matrices=False)[0][:, : self._rank]
-            sweeps = _FIRST_SWEEPS
-        else:
-            sweeps = _SWEEPS
-        common, U = self._loadings(products, self._V)
-        for _ in range(sweeps):
-            self._V = np.linalg.qr(self._mixing(products, common, U))[0]
-            common, U = self._loadings(products, self._V)
-        return common, U, self._V
-
-    def _any_rank(self, products: Sequence[np.ndarray]) -> tuple[list[np.ndarray], ...]:
-        """Common parts and deviations of any rank: dₜ = (Gₜ + β)⁻¹(bₜ − Gₜc)."""
         common, deviations = [], []
         for gram, b, inverse, system in zip(
             self._grams, products, self._inverses, self._systems, strict=True
         ):
+            # dₜ = (Gₜ + β)⁻¹(bₜ − Gₜc)
             right = b if inverse is None else b - _applied(gram @ inverse, b)
             c = dpotrs(system, right.sum(axis=0))[0]
             common.append(c)
             deviations.append(b if inverse is None else _applied(inverse, b - gram @ c))
-        return common, deviations
+        if self._pooled:
+            return common, [np.zeros((len(c), 0)) for c in common], np.zeros((self._k, 0))
+        if self._rank is None or self._rank >= self._k:
+            return common, [d.T for d in deviations], np.eye(self._k)
+        joined = np.concatenate(deviations, axis=1)
+        V = np.linalg.svd(joined, full_matrices=False)[0][:, : self._rank]
+        common, U = self._loadings(products, V)
+        for _ in range(_SWEEPS):
+            V = np.linalg.qr(self._mixing(products, common, U))[0]
+            common, U = self._loadings(products, V)
+        return common, U, V
 
     def _common_system(self, a: int) -> np.ndarray:
         """The factor of the system for c without the deviations, Σ(G − G(G + β)⁻¹G) + α."""
@@ -301,7 +281,7 @@ class TaskFit:
         penalty = np.full(len(total), self._alpha)
         penalty[0] = 0.0
         # LAPACK is called directly: these systems are small, and checks would take most of the time
-        return dpotrf(total + self._jitter(gram) + np.diag(penalty))[0]
+        return dpotrf(total + _jitter(gram) + np.diag(penalty))[0]
 
     def _loadings(
         self, products: Sequence[np.ndarray], V: np.ndarray
@@ -309,13 +289,12 @@ class TaskFit:
         """c and U for given V, action by action."""
         weights = np.concatenate([np.ones((len(V), 1)), V], axis=1)
         width = weights.shape[1]
+        pairs = np.einsum("tk,tl->klt", weights, weights).reshape(-1, len(V))
         common, loadings = [], []
         for gram, b in zip(self._grams, products, strict=True):
             q = b.shape[1]
-            pairs = np.einsum("tk,tl->klt", weights, weights).reshape(-1, len(V))
-            if len(gram) == 1:
-                pairs = pairs.sum(axis=1, keepdims=True)
-            system = (pairs @ gram.reshape(len(gram), -1)).reshape(width, width, q, q)
+            each = pairs.sum(axis=1, keepdims=True) if len(gram) == 1 else pairs
+            system = (each @ gram.reshape(len(gram), -1)).reshape(width, width, q, q)
             system = system.transpose(0, 2, 1, 3).reshape(width * q, width * q)
             penalty = np.full((width, q), self._beta)
             penalty[0] = self._alpha
@@ -333,16 +312,89 @@ class TaskFit:
         lengths = np.cumsum([len(part) for part in U])[:-1]
         span = np.split(np.linalg.qr(np.concatenate(U))[0], lengths)
         r = span[0].shape[1]
-        system = np.zeros((self._k, r, r)) + self._beta * np.eye(r)
-        right = np.zeros((self._k, r))
+        system, right = np.zeros((self._k, r, r)) + self._beta * np.eye(r), np.zeros((self._k, r))
         for gram, b, c, basis in zip(self._grams, products, common, span, strict=True):
             system += basis.T @ gram @ basis
             right += (b - gram @ c) @ basis
         return np.linalg.solve(system, right[..., None])[..., 0]
 
-    def _jitter(self, gram: np.ndarray) -> np.ndarray:
-        largest = max(float(gram.max(initial=0.0)), 1e-300)
-        return _JITTER * largest * np.eye(gram.shape[-1])
+
+def select_features(
+    rows: TaskRows, targets: np.ndarray, level: float, most: int | None
+) -> list[np.ndarray]:
+    """Columns in use, by forward selection.
+
+    A feature is in use for all actions or for none: greedy actions depend on differences between
+    actions, which would be biased by a feature that only some of them use. Given the features in
+    use, the score of another feature in a task is its covariance with the residuals. If the
+    feature is noise, the squared sum of the scores over the tasks (a common effect), and the sum of
+    their squares (effects that differ), have χ² distributions. Features enter, most significant
+    first, while their p-value is below ``level`` divided by the number of features (the rule of
+    Bonferroni).
+    """
+    actions = rows.actions
+    products = [b.sum(axis=0) for b in rows.products(actions, targets)]
+    remaining = np.any([action.scale > 0 for action in actions], axis=0)
+    total = int(remaining.sum())
+    limit = min(total, max(min(len(action.X) for action in actions) // _ROWS_PER_FEATURE, 1))
+    if most is not None:
+        limit = min(max(most // len(actions), 1), total)
+    used = np.zeros(0, dtype=np.int64)
+    while len(used) < limit:
+        p = np.where(remaining, _p_values(rows, targets, products, used), 1.0)
+        order = np.argsort(p, kind="stable")[: max(1, len(used) // _BATCH)]
+        order = order[: limit - len(used)]
+        chosen = order[(p[order] <= level / total) & remaining[order]]
+        if not len(chosen):
+            break
+        remaining[chosen] = False
+        used = np.append(used, chosen)
+    return [np.append(0, np.sort(used) + 1)] * len(actions)
+
+
+def _p_values(
+    rows: TaskRows, targets: np.ndarray, products: Sequence[np.ndarray], used: np.ndarray
+) -> np.ndarray:
+    """P-values of all features given those in use."""
+    k, index = rows.n_tasks, np.append(0, used + 1)
+    setting = _BETWEEN if k > 1 else Setting(0, _BETWEEN.alpha, 0.0)
+    grams = [action.gram[:, index][:, :, index] for action in rows.actions]
+    theta = TaskFit(grams, k, rows.unit, setting).theta([b[:, index] for b in products])
+    same, each, tests = np.zeros(rows.rows.n_features), np.zeros(rows.rows.n_features), 0
+    for action, where, b, own in zip(rows.actions, rows.rows.ranges, products, theta, strict=True):
+        # tasks without rows of this action say nothing about it
+        seen = action.counts > 0
+        some, size = action.columns(index), np.zeros(k)
+        for fold in range(rows.n_folds):
+            parts = some.squares(targets[where], own, fold)
+            size += np.concatenate([part.sum(axis=0) for _, part in parts])
+        size = np.maximum(size[seen], max(float(size.max(initial=0.0)) * 1e-12, 1e-200))
+        fitted = action.gram[:, :, index] @ own.T[:, :, None]
+        scores = (b - fitted[..., 0])[seen, 1:]
+        new = np.maximum(_new_variance(action, index), _LEAST_NEW)[1:]
+        same += scores.sum(axis=0) ** 2 / (size.sum() * new)
+        each += np.sum(scores**2 / size[:, None], axis=0) / new
+        tests += int(seen.sum())
+    p = chi2.sf(same, len(rows.actions))
+    if k > 1:
+        p = 2 * np.minimum(p, chi2.sf(each, tests))
+    return np.minimum(p, 1.0)
+
+
+def _new_variance(action: ActionRows, index: np.ndarray) -> np.ndarray:
+    """The part of every column's variance that the columns in use do not explain."""
+    total = action.gram.sum(axis=0)
+    total = total / max(float(total[0, 0]), 1.0)
+    inner = total[np.ix_(index, index)] + 1e-9 * np.eye(len(index))
+    cross = total[index]
+    left = np.diag(total) - np.sum(cross * np.linalg.solve(inner, cross), axis=0)
+    # columns in use explain a part of any column by chance, which is no reason to expect less
+    rows = len(action.X)
+    return left * (rows / max(rows - len(index), 1))
+
+
+def _jitter(gram: np.ndarray) -> np.ndarray:
+    return _JITTER * max(float(gram.max(initial=0.0)), 1e-300) * np.eye(gram.shape[-1])
 
 
 def _applied(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
