@@ -1,4 +1,4 @@
-"""Rank, rows, columns and ridge of a completion, chosen by held-out cells."""
+"""Matrices with missing cells: sizes and ridge chosen by held-out cells, and the fit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import chdtri
 
-from thinrank.matrices.cell_centre import Centre
-from thinrank.matrices.masked_factors import MaskedFit, alternate, best_rows
-from thinrank.matrices.observed_cells import ObservedCells
-from thinrank.matrices.ridge_path import RidgePath, noise_variance, ridges
+from thinrank.designs import as_design
+from thinrank.matrices.cells import Centre, ObservedCells
+from thinrank.matrices.given_sizes import nearest
+from thinrank.matrices.masked_factors import (
+    EXACT,
+    MaskedFit,
+    RidgePath,
+    alternate,
+    best_rows,
+    fit_sizes,
+    noise_variance,
+    regressions,
+    ridges,
+)
 
-# Fits that are compared by their held-out errors need not be precise.
-_TOL = 1e-3
-_MAX_ITER = 50
 # A path of ridges ends after this number of ridges with a larger error than the smallest one.
 _MOST_WORSE = 2
 # Fewer rows or columns, or a larger ridge, are preferred if the error exceeds the smallest one by
@@ -223,7 +231,7 @@ class _Search:
         """Other numbers of rows and columns, or another ridge, from the fits of a candidate."""
         rank, rows, columns = sizes
         fits = tuple(
-            alternate(split.train, fit.V, rows, columns, ridge, tol=_TOL, max_iter=_MAX_ITER)
+            alternate(split.train, fit.V, rows, columns, ridge)
             for split, fit in zip(self.splits, here.fits, strict=True)
         )
         errors = self._errors([(fit.U, fit.V) for fit in fits])
@@ -251,9 +259,7 @@ class _Search:
 
     def _along_ridges(self, rank: int, rows: int, columns: int) -> Candidate:
         """Held-out errors along decreasing ridges; the best of them."""
-        paths = [
-            RidgePath(split.train, rank, rows, columns, _TOL, _MAX_ITER) for split in self.splits
-        ]
+        paths = [RidgePath(split.train, rank, rows, columns) for split in self.splits]
         largest, best, worse = max(path.largest for path in paths), None, 0
         for ridge in ridges(largest, self.limits.ridge):
             fits = tuple(path.fit(ridge) for path in paths)
@@ -351,3 +357,154 @@ def _standing_out(cells: ObservedCells) -> tuple[int, int]:
         excess = squares - variance * counts
         numbers.append(int(np.sum(excess > _STANDS_OUT * variance * np.sqrt(2.0 * counts))))
     return numbers[0], numbers[1]
+
+
+# --------------------------------------------------------------------------- the fit
+
+# Rounds in which further rows and columns are looked for.
+_EXTENSIONS = 3
+# Rows of fit that are given again count as in use in spite of rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """A fit."""
+
+    U: np.ndarray  # (n_rows, rank) factors. U has the ridge regressions on V
+    V: np.ndarray
+    ridge: float  # ridge of the fit
+    least_gain: float  # the smallest gain of a row in use; 0 if all rows are in use
+    tried: list[Candidate]  # candidates of the search
+
+
+def complete(
+    cells: ObservedCells,
+    limits: Limits,
+    *,
+    centre: str | None,
+    cv: int,
+    seed: int,
+    report: Callable[[Candidate], None],
+) -> Completion:
+    """Choose what ``limits`` leaves open, and fit the deviations from the centre."""
+    tried: list[Candidate] = []
+    given = limits
+    if not limits.complete:
+        chosen, tried = choose(cells, limits, centre=centre, cv=cv, seed=seed, report=report)
+        limits = Limits(*chosen.sizes, chosen.ridge)
+    rank, rows, columns, ridge = limits.values
+    centred = Centre.of(cells, centre).removed(cells)
+    V = np.zeros((cells.shape[1], 0)) if rank == 0 else _right(centred, rank, rows, columns, ridge)
+    if not V.any():
+        nothing = np.zeros((cells.shape[0], 0)), np.zeros((cells.shape[1], 0))
+        return Completion(*nothing, ridge, 0.0, tried)
+    V, rows = _extended(centred, V, limits, given)
+    U, gains = best_rows(centred, V, rows, ridge)
+    limited = rows < cells.shape[0]
+    return Completion(U, V, ridge, float(np.min(gains[U.any(axis=1)])) if limited else 0.0, tried)
+
+
+def _extended(
+    cells: ObservedCells, V: np.ndarray, chosen: Limits, given: Limits
+) -> tuple[np.ndarray, int]:
+    """Right factor and number of rows, with the rows and columns that only all cells confirm."""
+    _, rows, columns, ridge = chosen.values
+    for _ in range(_EXTENSIONS):
+        U, _ = best_rows(cells, V, rows, ridge)
+        in_rows, in_columns = (np.asarray(W.any(axis=1)) for W in (U, V))
+        more_rows = further_rows(cells, V, in_rows, ridge) if given.rows is None else 0
+        more_columns = 0
+        if given.columns is None:
+            more_columns = further_rows(cells.transposed, U, in_columns, ridge)
+        if not more_rows and not more_columns:
+            break
+        rows, columns = rows + more_rows, columns + more_columns
+        V = alternate(cells, V, rows, columns, ridge, EXACT).V
+    return V, rows
+
+
+def scores_of_rows(
+    cells: ObservedCells, V: np.ndarray, ridge: float, least_gain: float
+) -> np.ndarray:
+    """Ridge regressions of the observed cells of rows on V; zero for rows that gain too little."""
+    if not V.shape[1]:
+        return np.zeros((cells.shape[0], 0))
+    support = np.flatnonzero(V.any(axis=1))
+    U, gains = regressions(cells.in_columns(support), V[support], ridge)
+    U[gains < least_gain * (1 - _ROUNDING)] = 0.0
+    return U
+
+
+def _right(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: float) -> np.ndarray:
+    """Right factor of the fit."""
+    if cells.complete and ridge == 0:  # the sparse SVD
+        return np.asarray(nearest(as_design(cells.by_row.values), rank, rows, columns).V)
+    return fit_sizes(cells, rank, rows, columns, ridge).V
+
+
+def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
+    """Sizes, ridges and mean squared errors of the candidates, as columns."""
+    return {
+        "rank": np.array([each.rank for each in tried], dtype=np.int64),
+        "row_sparsity": np.array([each.rows for each in tried], dtype=np.int64),
+        "column_sparsity": np.array([each.columns for each in tried], dtype=np.int64),
+        "ridge": np.array([each.ridge for each in tried], dtype=np.float64),
+        "error": np.array([each.error / cells for each in tried], dtype=np.float64),
+    }
+
+
+# --------------------------------------------------------------------------- further rows
+
+# Probability that the gain of one of the rows of noise exceeds the limit: the number of SparseSVD.
+_RATE = 0.005
+# Each cell of a further row is predicted from its other cells; the sum of squares of errors must
+# not exceed this share of that of the cells. It is near 1 or larger if single cells are large.
+_LARGEST_SHARE = 0.5
+
+
+def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: float) -> int:
+    """Number of rows not in use that stand out from the others in their regressions on V.
+
+    The gains of rows of noise are multiples of chi-square variables. The scale is the larger one of
+    that of the median of the rows not in use, which must be the majority, and of the mean square of
+    the cells of the row in columns outside of V: rows may differ in the variance of their noise.
+
+    Shapes: ``V`` (n_columns, rank), ``used`` (n_rows,).
+    """
+    support = np.flatnonzero(V.any(axis=1))
+    rank = V.shape[1]
+    block, W = cells.in_columns(support), V[support]
+    _, gains = regressions(block, W, ridge)
+    counts = np.asarray(block.mask.sum(axis=1)).ravel()
+    others = ~used & (counts > rank)  # fewer cells are fitted whatever they are
+    if np.count_nonzero(others) < 0.5 * len(used):
+        return 0
+    common = float(np.median(gains[others])) / float(chdtri(rank, 0.5))
+    limits = np.maximum(common, _noise(cells, support)) * float(chdtri(rank, _RATE / len(used)))
+    candidates = np.flatnonzero(others & (gains > limits)).tolist()
+    return sum(_predicted(cells, i, W, support, ridge) for i in candidates)
+
+
+def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
+    """Mean square of the cells of each row outside of some columns; 0 without such cells."""
+    outside = ~np.isin(cells.columns, support)
+    counts = cells.row_sums(outside.astype(float))
+    return cells.row_sums(np.where(outside, cells.values**2, 0.0)) / np.maximum(counts, 1.0)
+
+
+def _predicted(
+    cells: ObservedCells, row: int, W: np.ndarray, support: np.ndarray, ridge: float
+) -> bool:
+    """Whether the cells of a row are predicted by its regressions on the other cells."""
+    block = cells.block(np.array([row]), support)
+    mask, values = (
+        x.ravel() if isinstance(x, np.ndarray) else x.toarray().ravel()
+        for x in (block.mask, block.values)
+    )
+    seen = mask > 0
+    A, y = W[seen], values[seen]
+    inverse = np.linalg.pinv(A.T @ A + ridge * np.eye(W.shape[1]))
+    leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
+    errors = (y - A @ (inverse @ (A.T @ y))) / np.maximum(1 - leverage, np.finfo(float).eps)
+    return float(errors @ errors) <= _LARGEST_SHARE * float(y @ y)

@@ -1,19 +1,27 @@
-"""Base class of the decompositions of a bare matrix."""
+"""What the estimators of bare matrices share."""
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.checks import check_finite
 from thinrank.core.factors import Factors
+from thinrank.estimators.input_types import check_columns, check_kind, without_mask
 
 
 class Decomposition(BaseEstimator):
     """Sizes of a matrix Θ = UVᵀ that was fitted to a bare matrix, from ``factors_``."""
 
     factors_: Factors
+    components_: Array
+    warnings_: list[str]
 
     @property
     def rank_(self) -> int:
@@ -32,3 +40,55 @@ class Decomposition(BaseEstimator):
         """Sorted indices of the columns of Θ that are not zero."""
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.column_support)
+
+    def _keep_vectors(self, left: Array, values: np.ndarray, right: Array) -> None:
+        """Store singular vectors in the order of their values, with signs by rule."""
+        left, right = positive_largest(left, right)
+        self.left_vectors_, self.components_ = left, right.T
+        self.singular_values_ = values
+        root = arrays.from_numpy(values**0.5, left)
+        self.factors_ = Factors(left * root, right * root)
+
+    def _check_scores(self, X: Any) -> Array:
+        """Scores of rows, one column per component."""
+        check_is_fitted(self, "factors_")
+        scores = X if arrays.is_array(X) else np.asarray(X, dtype=float)
+        if scores.ndim != 2 or scores.shape[1] != self.rank_:
+            raise ValueError(
+                f"X must have shape (n_rows, {self.rank_}), one column per component, "
+                f"got {tuple(scores.shape)}"
+            )
+        check_finite("X", scores)
+        return arrays.from_numpy(scores, self.components_)
+
+    def _warn(self, text: str, category: type[Warning]) -> None:
+        self.warnings_.append(text)
+        warnings.warn(text, category, stacklevel=4)
+
+
+def positive_largest(left: Array, right: Array) -> tuple[Array, Array]:
+    """Change the signs of pairs of vectors so that the largest entry on the right is positive.
+
+    Shapes: ``left``, ``right`` (n_rows, rank).
+    """
+    xp = arrays.namespace(right)
+    if not right.shape[1]:
+        return left, right
+    size = arrays.half_the_digits(xp.abs(right))
+    position = xp.argmax(size, axis=0)
+    largest = xp.stack([right[int(i), j] for j, i in enumerate(position.tolist())])
+    sign = xp.where(largest < 0, -1 * xp.ones_like(largest), xp.ones_like(largest))
+    return left * sign, right * sign
+
+
+def check_numbers(estimator: BaseEstimator, name: str, X: Any, **options: Any) -> Any:
+    """A matrix with missing numbers as an array of NumPy or a sparse matrix of floats.
+
+    ``options`` are those of scikit-learn's ``validate_data``.
+    """
+    if arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic)):
+        X = arrays.to_numpy(arrays.as_float_array(X))
+    X = without_mask(X)
+    check_kind(name, X)
+    check_columns(name, X)
+    return validate_data(estimator, X, **options)

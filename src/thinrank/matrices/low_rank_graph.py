@@ -13,12 +13,11 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fit import whole_fit
-from thinrank.matrices.decomposition import Decomposition
+from thinrank.matrices.decomposition import Decomposition, positive_largest
 from thinrank.matrices.held_out_nodes import choose_covariance_sizes, estimate_samples
 from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out
 from thinrank.matrices.links import Links, pair_indices, score_pairs, strongest_pairs
 from thinrank.matrices.pairs import LowRank, Pairs
-from thinrank.matrices.signs import positive_largest
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
 from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of
 from thinrank.minimize import check_size, seed_from

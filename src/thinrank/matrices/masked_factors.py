@@ -12,12 +12,14 @@ singular values of U Vᵀ, so without limits on the sizes this is the problem th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from thinrank.matrices.observed_cells import Block, ObservedCells
+from thinrank import linalg
+from thinrank.matrices.cells import Block, ObservedCells
 
 # Regressions are solved in groups of rows; this bounds the entries of the arrays of a group.
 _GROUP_ENTRIES = 4_000_000
@@ -26,6 +28,8 @@ _GROUP_ENTRIES = 4_000_000
 _SMALLEST_RIDGE = 1e-13
 # Alternations on the chosen rows and columns before these are chosen again.
 _BETWEEN_CHOICES = 10
+# Relative precision and most alternations of fits that are compared or continued, and of the last.
+QUICK, EXACT = (1e-3, 50), (1e-9, 1000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +39,6 @@ class MaskedFit:
     U: np.ndarray  # (n_rows, rank) balanced factors
     V: np.ndarray
     objective: float  # value of the objective
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether all entries are zero."""
-        return not self.U.any()
 
 
 def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
@@ -90,15 +89,14 @@ def alternate(
     rows: int,
     columns: int,
     ridge: float,
-    *,
-    tol: float,
-    max_iter: int,
+    precision: tuple[float, int] = QUICK,
 ) -> MaskedFit:
     """Alternate exact minimisation over U and over V until the objective stays the same.
 
     Rows and columns are chosen among all of them; between two choices the factors are improved on
     the chosen block, whose size does not depend on the shape of the matrix.
     """
+    tol, max_iter = precision
     limited = rows < cells.shape[0] or columns < cells.shape[1]
     previous, objective = None, np.inf
     for done in range(0, max_iter, _BETWEEN_CHOICES):
@@ -157,3 +155,135 @@ def balanced(U: np.ndarray, V: np.ndarray, least: float = 0.0) -> tuple[np.ndarr
     new_U[:, : len(root)] = left @ inner_left * root
     new_V[:, : len(root)] = right @ inner_right.T * root
     return new_U, new_V
+
+
+# --------------------------------------------------------------------------- decreasing ridges
+
+# Factor between two ridges of a path, and their number: the last is 1e-5 of the largest singular
+# value, at which the penalty is far below the noise of any data.
+_STEP = 0.35
+_MOST_RIDGES = 11
+# The first fits have more components than asked for, of which the leading ones are continued. In
+# simulations with few observed cells this avoids nearly all of the poor solutions that remain.
+_EXTRA = 3
+_WIDE_RIDGES = 2
+# Share of the largest singular value with which a removed direction starts again.
+_REVIVED = 0.01
+# With at most this number of observed cells, rows with large entries in single columns give further
+# starting points, for this number of columns.
+_SMALL = 200
+_SINGLE_COLUMNS = 10
+# Choices of rows and columns by turns in the starting point.
+_TURNS = 5
+
+
+class RidgePath:
+    """Fits of one size for decreasing ridges, each the starting point of the next."""
+
+    def __init__(self, cells: ObservedCells, rank: int, rows: int, columns: int) -> None:
+        self.cells, self.rank, self.rows, self.columns = cells, rank, rows, columns
+        wide = min(rank + _EXTRA, rows, columns)
+        self._V, self.largest = _start(cells, wide, rows, columns)
+        self._n_wide = _WIDE_RIDGES if wide > rank else 0
+
+    def fit(self, ridge: float, precision: tuple[float, int] = QUICK) -> MaskedFit:
+        """The fit for the next ridge."""
+        sizes = self.rows, self.columns, ridge
+        if self._n_wide:
+            self._continue_from(alternate(self.cells, self._V, *sizes))
+            self._n_wide -= 1
+        found = alternate(self.cells, self._V[:, : self.rank], *sizes, precision)
+        if not self._n_wide:
+            self._V = self._V[:, : self.rank]
+            self._continue_from(found)
+        return found
+
+    def _continue_from(self, found: MaskedFit) -> None:
+        if found.U.any():
+            _, self._V = balanced(found.U, found.V, _REVIVED)
+
+
+def ridges(largest: float, last: float | None = None) -> Iterator[float]:
+    """Decreasing ridges below the largest singular value, down to ``last`` if that is given."""
+    for k in range(1, _MOST_RIDGES + 1):
+        ridge = largest * _STEP**k
+        if last is not None and ridge <= last:
+            break
+        yield ridge
+    if last is not None:
+        yield last
+
+
+def fit_sizes(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: float) -> MaskedFit:
+    """Fit of given sizes and ridge, by way of larger ridges.
+
+    In small matrices, where blocks are hard to tell apart, further starting points are tried.
+    """
+    path = RidgePath(cells, rank, rows, columns)
+    *larger, last = ridges(path.largest, ridge)
+    for each in larger:
+        path.fit(each)
+    found = path.fit(last, EXACT)
+    if len(cells) > _SMALL or (rows >= cells.shape[0] and columns >= cells.shape[1]):
+        return found
+    for V in _single_column_starts(cells, rank, rows):
+        other = alternate(cells, V, rows, columns, ridge, EXACT)
+        found = min(found, other, key=lambda fit: fit.objective)
+    return found
+
+
+def _single_column_starts(cells: ObservedCells, rank: int, rows: int) -> Iterator[np.ndarray]:
+    """Right factors of the rows with the largest entries in one column, for large columns."""
+    values = cells.by_row.values
+    dense = values if isinstance(values, np.ndarray) else values.toarray()
+    for j in _largest(np.sum(dense**2, axis=0), _SINGLE_COLUMNS):
+        in_rows = _largest(np.abs(dense[:, j]), rows)
+        _, found, right = linalg.truncated_svd(dense[in_rows], rank)
+        V = np.zeros((cells.shape[1], rank))
+        V[:, : len(found)] = right * np.sqrt(np.maximum(found, _REVIVED * found[:1]))
+        yield V
+
+
+def _screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns with the largest sums of squares above those of noise, by turns.
+
+    The noise is that of the median cell. In the first turn all columns count, then only the
+    chosen ones.
+    """
+    excess = cells.replaced(cells.values**2 - noise_variance(cells)).by_row.values
+    in_columns = np.ones(cells.shape[1])
+    for _ in range(_TURNS):
+        chosen_rows = _largest(excess @ in_columns, rows)
+        in_rows = np.zeros(cells.shape[0])
+        in_rows[chosen_rows] = 1.0
+        chosen_columns = _largest(excess.T @ in_rows, columns)
+        in_columns = np.zeros(cells.shape[1])
+        in_columns[chosen_columns] = 1.0
+    return chosen_rows, chosen_columns
+
+
+def noise_variance(cells: ObservedCells) -> float:
+    """Variance of the noise if most cells contain nothing else (from the median square)."""
+    median_of_chi_square = 0.4549364231195724
+    return float(np.median(cells.values**2)) / median_of_chi_square if len(cells) else 0.0
+
+
+def _largest(scores: np.ndarray, count: int) -> np.ndarray:
+    """Sorted positions of the largest scores."""
+    if count >= len(scores):
+        return np.arange(len(scores))
+    return np.sort(np.argpartition(-scores, count - 1)[:count])
+
+
+def _start(cells: ObservedCells, rank: int, rows: int, columns: int) -> tuple[np.ndarray, float]:
+    """Right factor of the screened block with zeros at missing cells, and its largest value."""
+    in_rows, in_columns = _screened(cells, rows, columns)
+    values = cells.block(in_rows, in_columns).values
+    if isinstance(values, np.ndarray):
+        _, found, right = linalg.truncated_svd(values, rank)
+    else:
+        products = (values.__matmul__, values.T.__matmul__)
+        _, found, right = linalg.truncated_svd(products, rank, shape=values.shape, like=np.empty(0))
+    V = np.zeros((cells.shape[1], rank))
+    V[in_columns, : len(found)] = right * np.sqrt(np.maximum(found, _REVIVED * found[:1]))
+    return V, float(found[0]) if len(found) else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
@@ -17,18 +17,24 @@ from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_ridge
-from thinrank.matrices.cell_centre import CENTRES, Centre, means
-from thinrank.matrices.completion import complete, scores_of_rows, table_of
-from thinrank.matrices.completion_search import Candidate, Limits
-from thinrank.matrices.decomposition import Decomposition
-from thinrank.matrices.missing_cells import (
+from thinrank.matrices.cells import (
+    CENTRES,
+    Centre,
+    ObservedCells,
     check_cells,
     check_positions,
     empty_lines,
     filled_in,
+    means,
 )
-from thinrank.matrices.observed_cells import ObservedCells
-from thinrank.matrices.signs import positive_largest
+from thinrank.matrices.completion_search import (
+    Candidate,
+    Limits,
+    complete,
+    scores_of_rows,
+    table_of,
+)
+from thinrank.matrices.decomposition import Decomposition
 from thinrank.minimize import check_size, seed_from
 
 _NOTHING = (
@@ -197,7 +203,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         self
         """
         with whole_fit(self, X=X):
-            self._fit(check_cells(self, X).cells)
+            self._fit(check_cells(self, X)[0])
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -217,10 +223,10 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             is dense; ``fit`` and ``predict_cells`` avoid that for large sparse matrices.
         """
         with whole_fit(self, X=X):
-            data = check_cells(self, X)
-            self._fit(data.cells)
-        U, V = self.factors_.U, self.factors_.V
-        return data.like_given(filled_in(data.cells, U, V, self._centre()))
+            cells, like = check_cells(self, X)
+            self._fit(cells)
+        centre = Centre(self.row_center_, self.column_center_)
+        return arrays.from_numpy(filled_in(cells, self.factors_.U, self.factors_.V, centre), like)
 
     def transform(self, X: Any) -> Array:
         """Fill in the missing cells of rows, of the same or of other ones.
@@ -238,9 +244,9 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             X with missing cells filled in.
         """
         check_is_fitted(self, "factors_")
-        data = check_cells(self, X, reset=False)
-        U, centre = self._scores(data.cells)
-        return data.like_given(filled_in(data.cells, U, self._loadings, centre))
+        cells, like = check_cells(self, X, reset=False)
+        U, centre = self._scores(cells)
+        return arrays.from_numpy(filled_in(cells, U, self._loadings, centre), like)
 
     def predict_cells(self, rows: Any, columns: Any) -> np.ndarray:
         """Chosen cells of the centre plus Θ, without forming the matrix.
@@ -285,7 +291,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             1 for a perfect fit, 0 if Θ = 0.
         """
         check_is_fitted(self, "factors_")
-        cells = check_cells(self, X, reset=False).cells
+        cells, _ = check_cells(self, X, reset=False)
         U, centre = self._scores(cells)
         centred = centre.removed(cells)
         left = centred.values - centred.products(U, self._loadings)
@@ -308,7 +314,9 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             )
         self.row_center_, self.column_center_ = centre.rows, centre.columns
         self._loadings, self._least_gain = found.V, found.least_gain
-        self._keep(Factors(found.U, found.V).balanced())
+        factors = Factors(found.U, found.V).balanced()
+        root = np.linalg.norm(factors.U, axis=0)
+        self._keep_vectors(factors.U / root, root**2, factors.V / root)
         self.ridge_ = found.ridge
         self.search_ = table_of(found.tried, len(cells))
         self.best_params_ = {
@@ -319,14 +327,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         }
         if not self.rank_:
             self._warn(_NOTHING.format(fill=self._fill()), SelectionWarning)
-
-    def _keep(self, factors: Factors) -> None:
-        """Store singular vectors, with signs by rule."""
-        U, V = positive_largest(factors.U, factors.V)
-        root = np.linalg.norm(U, axis=0)  # balanced factors
-        self.factors_ = Factors(U, V)
-        self.left_vectors_, self.components_ = U / root, (V / root).T
-        self.singular_values_ = root**2
 
     def _limits(self, cells: ObservedCells) -> Limits:
         """The parameters, checked; None for what is to be chosen."""
@@ -371,13 +371,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     def _fill(self) -> str:
         words = {None: "zeros", "columns": "column means", "rows": "row means"}
         return words.get(self.center, "row and column effects")
-
-    def _warn(self, text: str, category: type[Warning]) -> None:
-        self.warnings_.append(text)
-        warnings.warn(text, category, stacklevel=4)
-
-    def _centre(self) -> Centre:
-        return Centre(self.row_center_, self.column_center_)
 
     def _scores(self, cells: ObservedCells) -> tuple[np.ndarray, Centre]:
         """Scores and centre of rows from their observed cells."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -12,7 +14,6 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense
 from thinrank.losses.denoising import Denoising
-from thinrank.matrices.best_subset import best_subset, few_subsets
 from thinrank.matrices.given_sizes import nearest, range_finder
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
@@ -247,3 +248,22 @@ def _loadings(A: Design, scores: Array) -> Array:
     """Inner products of the features with an orthonormal basis of the scores."""
     U, _ = arrays.namespace(scores).linalg.qr(scores)
     return A.transposed_product(U)
+
+
+# Up to this number of sets all are tried: less than 0.1 s.
+_MAX_SUBSETS = 5000
+
+
+def few_subsets(total: int, size: int) -> bool:
+    """Whether the sets of ``size`` out of ``total`` features are few enough to try all."""
+    return comb(total, size) <= _MAX_SUBSETS
+
+
+def best_subset(gram: np.ndarray, rank: int, size: int) -> np.ndarray:
+    """The features whose leading principal components have the largest sum of variances.
+
+    Shapes: ``gram`` (n_features, n_features), result (size,).
+    """
+    sets = np.array(list(combinations(range(gram.shape[0]), size)))
+    values = np.linalg.eigvalsh(gram[sets[:, :, None], sets[:, None, :]])
+    return sets[np.argmax(values[:, -rank:].sum(axis=1))]

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite, is_auto
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, standardize
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.matrices.decomposition import Decomposition
+from thinrank.matrices.decomposition import Decomposition, positive_largest
 from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
 from thinrank.minimize import check_size, seed_from
@@ -234,14 +232,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         array of shape (n_samples, n_features)
             Data, in the units of the training data.
         """
-        check_is_fitted(self, "components_")
-        scores = X if arrays.is_array(X) else np.asarray(X, dtype=float)
-        if scores.ndim != 2 or scores.shape[1] != self.rank_:
-            raise ValueError(
-                f"X must have shape (n_samples, {self.rank_}), got {tuple(scores.shape)}"
-            )
-        check_finite("X", scores)
-        data = arrays.from_numpy(scores, self.components_) @ self.components_
+        data = self._check_scores(X) @ self.components_
         if self.scale_ is not None:
             data = data * self.scale_
         return data + self.mean_
@@ -282,24 +273,24 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         )
         self.search_ = choice.records
         if choice.rank == 0 and rank is not None:  # too few rows for splits, or constant features
-            self._warn("there are too few samples to choose the number of features: all are used")
+            self._warn(
+                "there are too few samples to choose the number of features: all are used",
+                SelectionWarning,
+            )
             return rank, [p] * (1 if self.shared_support else rank)
         if choice.rank == 0:
             self._warn(
                 "no component is supported by held-out samples: the rank is 0, and transform "
                 "returns no columns. Set rank to a number to compute components nevertheless, or "
-                "standardize=True if the features have different units"
+                "standardize=True if the features have different units",
+                SelectionWarning,
             )
         return choice.rank, choice.features
-
-    def _warn(self, text: str) -> None:
-        self.warnings_.append(text)
-        warnings.warn(text, SelectionWarning, stacklevel=4)
 
     def _keep(self, moved: Standardization, V: Array, Q: Array) -> None:
         """Store the fitted attributes for directions V, orthogonalised from first to last as Q."""
         xp = arrays.namespace(V)
-        V = V * _signs(V)
+        V, _ = positive_largest(V, V)
         n = moved.design.shape[0]
         rank = Q.shape[1]
         # the weights of the least squares fit; V itself if it is orthonormal
@@ -313,13 +304,3 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         self.explained_variance_ratio_ = explained / total if total > 0 else explained * 0
         self.singular_values_ = xp.sqrt(explained)
         self.factors_ = Factors(scores[:, :rank], V)
-
-
-def _signs(V: Array) -> Array:
-    """1 or −1 for each column, so that its entry with the largest absolute value is positive."""
-    entries = arrays.to_numpy(V)
-    if entries.size == 0:
-        return arrays.zeros((V.shape[1],), V) + 1
-    largest = np.argmax(np.abs(entries), axis=0)
-    signs = np.sign(entries[largest, np.arange(entries.shape[1])])
-    return arrays.from_numpy(np.where(signs == 0, 1.0, signs), V)

@@ -22,7 +22,6 @@ from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import Decomposition
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import Discovery, Side, discover, joined, leading, minus, refitted
-from thinrank.matrices.signs import positive_largest
 from thinrank.minimize import check_size, seed_from
 
 # Number of entries up to which a sparse matrix is made dense: 32 MiB in double precision.
@@ -198,6 +197,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
                 self._keep_layers(minus(A, found.background), found)
             else:
                 self._keep_joint(A, seed)
+            self._n_features_out = self.rank_
         return self
 
     def _check_sizes(self, shape: tuple[int, int]) -> None:
@@ -243,7 +243,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         values = np.array([layer.value for layer in layers])
         left = np.array([layer.left for layer in layers]).reshape(len(layers), A.shape[0]).T
         right = np.array([layer.right for layer in layers]).reshape(len(layers), A.shape[1]).T
-        self._keep(arrays.from_numpy(left, like), values, arrays.from_numpy(right, like))
+        self._keep_vectors(arrays.from_numpy(left, like), values, arrays.from_numpy(right, like))
         self._layer_rows, self._layer_columns = (left != 0).T, (right != 0).T
         self.search_, self.background_ = _table(found), found.background
         self.best_params_ = {
@@ -256,7 +256,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         factors, found = self._joint(A, seed)
         xp = arrays.namespace(A.prototype)
         values = xp.sqrt(arrays.column_norms_squared(factors.U))  # balanced factors
-        self._keep(factors.U / values, arrays.to_numpy(values) ** 2, factors.V / values)
+        self._keep_vectors(factors.U / values, arrays.to_numpy(values) ** 2, factors.V / values)
         self.__dict__.pop("_layer_rows", None)
         self.__dict__.pop("_layer_columns", None)
         self.search_, self.background_ = _table(found), found.background
@@ -288,15 +288,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             int(used[i] if sizes[i] is None or automatic[i] else sizes[i]) for i in (0, 1)
         )
         return nearest(A, min(rank, rows, columns), rows, columns, seed=seed), found
-
-    def _keep(self, left: Array, values: np.ndarray, right: Array) -> None:
-        """Store singular vectors in the order of their values, with signs by rule."""
-        left, right = positive_largest(left, right)
-        self.left_vectors_, self.components_ = left, right.T
-        self.singular_values_ = values
-        root = arrays.from_numpy(values**0.5, left)
-        self.factors_ = Factors(left * root, right * root)
-        self._n_features_out = len(values)
 
     @property
     def rows_(self) -> np.ndarray:
@@ -351,14 +342,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         array of shape (n_rows, n_columns)
             ``X @ components_``.
         """
-        check_is_fitted(self, "factors_")
-        scores = X if arrays.is_array(X) else np.asarray(X)
-        if scores.ndim != 2 or scores.shape[1] != self.rank_:
-            raise ValueError(
-                f"X must have shape (n_rows, {self.rank_}), one column per component, "
-                f"got {tuple(scores.shape)}"
-            )
-        return arrays.from_numpy(scores, self.components_) @ self.components_
+        return self._check_scores(X) @ self.components_
 
 
 def _dense_if_small(A: Design) -> Design:

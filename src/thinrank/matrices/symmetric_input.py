@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from thinrank import arrays
 from thinrank.designs import Dense
-from thinrank.estimators.input_types import check_columns, check_kind, without_mask
 from thinrank.estimators.validation import check_magnitudes
+from thinrank.matrices.decomposition import check_numbers
 from thinrank.matrices.pairs import Pairs
 
 KINDS = ("adjacency", "covariance", "correlation")
@@ -25,14 +23,10 @@ _DENSE_NODES = 1000
 
 def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
     """S as a float array or csr_array with NaN for unknown pairs, exactly symmetric."""
-    if arrays.is_array(S) and not isinstance(S, (np.ndarray, np.generic)):
-        S = arrays.to_numpy(S)
-    S = without_mask(S)
-    check_kind("S", S)
-    check_columns("S", S)
     _check_names(S)
-    S = validate_data(
+    S = check_numbers(
         estimator,
+        "S",
         S,
         accept_sparse="csr",
         dtype=np.float64,
