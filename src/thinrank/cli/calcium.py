@@ -17,7 +17,7 @@ from thinrank.cli.options import (
     plain_console,
     typed_command,
 )
-from thinrank.cli.running import Output, UnusableArgumentError, carry_out
+from thinrank.cli.running import Output, UnusableArgumentError, output_of
 from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _SIMULATED_FRAME_RATE = 7.0  # frames per second of the simulated movie, if none
 
 
 def calcium(
+    context: typer.Context,
     movie: Annotated[
         Path | None,
         typer.Argument(help="The movie: TIFF, NPY, NPZ, HDF5, Zarr or NWB.", show_default=False),
@@ -116,67 +117,6 @@ def calcium(
     Writes regions (JSON), traces and fluorescence (CSV), footprints (TIFF) and an HTML page to one
     folder, which is created when everything is finished.
     """
-    from thinrank.calcium.frame_rate import may_have_frame_rate
-
-    if simulate == (movie is not None):
-        raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
-    if frame_rate is None and movie is not None and not may_have_frame_rate(movie):
-        raise typer.BadParameter(
-            "the number of frames per second is required", param_hint="--frame-rate"
-        )
-    settings = {
-        "frame_rate": frame_rate,
-        "rank": number(rank, int, ("auto",), "--rank"),
-        "row_sparsity": number(rows, int, ("auto",), "--rows"),
-        "column_sparsity": number(columns, int, ("auto",), "--columns"),
-        "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
-        "baseline": baseline,
-        "neuropil": neuropil,
-        "register": register,
-    }
-    optional = {
-        "neuron_radius": neuron_radius,
-        "smoothing": smoothing,
-        "background": background,
-    }
-    settings |= {name: value for name, value in optional.items() if value is not None}
-    output = Output(debug=debug)
-
-    def work() -> None:
-        _fit_movie(
-            movie,
-            out,
-            settings,
-            output,
-            dataset=dataset,
-            labels=labels,
-            nwb=nwb,
-            suite2p=suite2p,
-            accept=accept,
-            hide_doubtful=hide_doubtful,
-            overwrite=overwrite,
-            seed=seed,
-        )
-
-    raise typer.Exit(carry_out("calcium", output, work))
-
-
-def _fit_movie(
-    source: Path | None,
-    out: Path,
-    settings: dict[str, Any],
-    output: Output,
-    *,
-    dataset: str | None,
-    labels: Path | None,
-    nwb: bool,
-    suite2p: bool,
-    accept: Path | None,
-    hide_doubtful: bool,
-    overwrite: bool,
-    seed: int,
-) -> None:
-    """Fit a movie, or a simulated one; after a failure no new folder is left behind."""
     from thinrank.calcium import (
         CalciumImaging,
         make_movie,
@@ -187,32 +127,52 @@ def _fit_movie(
     from thinrank.calcium.decisions import check_movie
     from thinrank.calcium.export import describe, write_results
     from thinrank.calcium.folder import whole_folder, write_summary
+    from thinrank.calcium.frame_rate import may_have_frame_rate
     from thinrank.calcium.movie import open_movie
     from thinrank.report import MovieAnalysis, write_movie_page
 
+    output = output_of(context, debug=debug)
+    if simulate == (movie is not None):
+        raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
+    if frame_rate is None and movie is not None and not may_have_frame_rate(movie):
+        raise typer.BadParameter(
+            "the number of frames per second is required", param_hint="--frame-rate"
+        )
+    settings: dict[str, Any] = {
+        "frame_rate": frame_rate,
+        "rank": number(rank, int, ("auto",), "--rank"),
+        "row_sparsity": number(rows, int, ("auto",), "--rows"),
+        "column_sparsity": number(columns, int, ("auto",), "--columns"),
+        "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
+        "baseline": baseline,
+        "neuropil": neuropil,
+        "register": register,
+    }
+    optional = {"neuron_radius": neuron_radius, "smoothing": smoothing, "background": background}
+    settings |= {name: value for name, value in optional.items() if value is not None}
     # check everything that can fail before the fit, which takes long
     _check_out(out, overwrite)
-    for file in (source, labels, accept):
+    for file in (movie, labels, accept):
         if file is not None and not file.exists():
             raise UnusableArgumentError(f"{file}: there is no such file")
-    _check_libraries(nwb, settings.get("register", False))
+    _check_libraries(nwb, register)
     labelled = None if labels is None else read_regions(labels)
     decisions = None if accept is None else read_decisions(accept)
-    if decisions is not None and source is not None:
-        with open_movie(source, dataset) as opened:
+    if decisions is not None and movie is not None:
+        with open_movie(movie, dataset) as opened:
             check_movie(decisions, opened.shape)
-    settings = settings | {"frame_rate": _frame_rate(source, settings["frame_rate"], output)}
+    settings["frame_rate"] = _frame_rate(movie, frame_rate, output)
     imaging = CalciumImaging(**settings, verbose=1)
 
-    movie: Any = source
+    film: Any = movie
     name = str(movie)
     if movie is None:
-        movie, truth = make_movie(frame_rate=settings["frame_rate"], random_state=seed)
+        film, truth = make_movie(frame_rate=settings["frame_rate"], random_state=seed)
         name = f"a simulated movie (seed {seed})"
         labelled = truth.regions
 
     began = time.perf_counter()
-    imaging.fit(movie, dataset=dataset)
+    imaging.fit(film, dataset=dataset)
     seconds = time.perf_counter() - began
 
     kept = _kept(imaging, decisions, hide_doubtful, output)

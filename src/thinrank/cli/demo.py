@@ -11,7 +11,7 @@ import typer
 
 import thinrank as tr
 from thinrank.cli.options import Debug, check_output_file, plain_console
-from thinrank.cli.running import Output, carry_out
+from thinrank.cli.running import output_of
 from thinrank.core.imports import how_to_install, is_installed
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
 
 def demo(
+    context: typer.Context,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated data.")] = 0,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File of the report; it is replaced.")
@@ -30,12 +31,8 @@ def demo(
 ) -> None:
     """Simulate the two-way sparse setting of the paper, fit it, and show the results."""
     check_output_file(out)
-    output = Output(debug=debug)
-    raise typer.Exit(carry_out("demo", output, lambda: _demo(plain_console(), seed, out)))
-
-
-def _demo(console: Console, seed: int, out: Path) -> None:
-    """Fit one simulated data set, print tables of results, and write the report."""
+    output_of(context, debug=debug)
+    console = plain_console()
     console.print(
         "Simulating the paper's strong two-way setting: "
         "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses."

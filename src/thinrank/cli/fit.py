@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -38,18 +38,17 @@ from thinrank.cli.options import (
     number,
     size,
     typed_command,
-    word,
 )
-from thinrank.cli.running import Output, carry_out
+from thinrank.cli.running import output_of
 
 if TYPE_CHECKING:
-    from thinrank.cli.training_data import DataRequest, TrainingData
+    from thinrank.cli.training_data import TrainingData
 
-_CRITERIA = ("auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv")
 _MANY = 20  # more predictors than this are hard to read as a selection
 
 
 def fit(
+    context: typer.Context,
     x: Annotated[
         str, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Excel, Parquet, NPY or NPZ.")
     ],
@@ -89,15 +88,13 @@ def fit(
         str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=MODEL)
     ] = "auto",
     criterion: Annotated[
-        str,
-        typer.Option(help=f"How sizes are chosen: {', '.join(_CRITERIA)}.", rich_help_panel=MODEL),
+        Literal["auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv"],
+        typer.Option(help="How sizes are chosen.", rich_help_panel=MODEL),
     ] = "auto",
     cv: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=MODEL)] = 5,
     refit_rule: Annotated[
-        str,
-        typer.Option(
-            help="Which model is chosen: best, one_se or thinnest.", rich_help_panel=MODEL
-        ),
+        Literal["best", "one_se", "thinnest"],
+        typer.Option(help="Which model is chosen.", rich_help_panel=MODEL),
     ] = "best",
     family: Annotated[
         str,
@@ -108,18 +105,16 @@ def fit(
         ),
     ] = "gaussian",
     loss: Annotated[
-        str, typer.Option(help="squared, or huber for outliers.", rich_help_panel=MODEL)
+        Literal["squared", "huber"], typer.Option(help="huber for outliers.", rich_help_panel=MODEL)
     ] = "squared",
     keep: Annotated[
         list[str] | None,
         typer.Option(help="Predictors in every model: age,sex.", rich_help_panel=MODEL),
     ] = None,
     impute: Annotated[
-        str | None,
+        Literal["mean"] | None,
         typer.Option(
-            help="Replace missing predictors: mean.",
-            show_default="an error",
-            rich_help_panel=MODEL,
+            help="Replace missing predictors.", show_default="an error", rich_help_panel=MODEL
         ),
     ] = None,
     seed: Seed = 0,
@@ -147,35 +142,34 @@ def fit(
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> dict[str, Any]:
     """Fit a model to the predictors X and the responses Y, and save it.
 
     Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out
     samples unless they are given. Text columns of X are categories.
     """
+    from thinrank.cli.saved_model import FORMAT, as_json
+    from thinrank.cli.training_data import DataRequest, check_files, load_data
+
+    output = output_of(context, json, quiet, debug)
     names, sizes = _columns_and_size(responses or [])
     settings = {
         "rank": size(rank, "--rank", unlimited=False),
         "row_sparsity": size(predictors, "--predictors"),
         "column_sparsity": size(sizes, "--responses"),
         "ridge": number(ridge, float, ("auto",), "--ridge"),
-        "criterion": word(criterion, _CRITERIA, "--criterion"),
+        "criterion": criterion,
         "cv": cv,
-        "refit_rule": word(refit_rule, ("best", "one_se", "thinnest"), "--refit-rule"),
+        "refit_rule": refit_rule,
         "random_state": seed,
         "n_jobs": jobs,
     }
-    word(loss, ("squared", "huber"), "--loss")
-    if impute is not None:
-        word(impute, ("mean",), "--impute")
     if y is None and not names:
         raise typer.BadParameter("give a file Y, or columns of X: --responses y1,y2")
     if join is not None and (y is None or no_index or index is not None):
         raise typer.BadParameter(
             "needs two files, and takes the place of --index", param_hint="--join"
         )
-    from thinrank.cli.training_data import DataRequest
-
     request = DataRequest(
         x=x,
         y=y,
@@ -192,47 +186,18 @@ def fit(
         family=family,
         missing=names_of(missing),
     )
-    output = Output(json, quiet, debug)
-
-    def work() -> dict[str, Any]:
-        return _fit(request, settings, loss, names_of(keep), out, overwrite, output)
-
-    raise typer.Exit(carry_out("fit", output, work))
-
-
-def _columns_and_size(given: list[str]) -> tuple[list[str], str]:
-    """The names of responses, and how many may be predicted, both of which --responses may give."""
-    sizes = [text for text in given if text in ("auto", "all") or text.lstrip("+-").isdigit()]
-    if len(sizes) > 1:
-        raise typer.BadParameter("gives several numbers", param_hint="--responses")
-    return names_of([text for text in given if text not in sizes]), (sizes or ["auto"])[0]
-
-
-def _fit(
-    request: DataRequest,
-    settings: dict[str, Any],
-    loss: str,
-    keep: list[str],
-    out: Path,
-    overwrite: bool,
-    output: Output,
-) -> dict[str, Any]:
-    """Fit and save a model, and return what ``--json`` prints."""
-    from thinrank.cli.saved_model import FORMAT, as_json
-    from thinrank.cli.training_data import check_files, load_data
-
     check_files(request)
     _check_out(out, overwrite)
     data = load_data(request, output)
     n, p = data.X.shape
-    if settings["cv"] > max(n, 5):
+    if cv > max(n, 5):
         raise typer.BadParameter(
-            f"must be at most the number of samples, {n}, got {settings['cv']}", param_hint="--cv"
+            f"must be at most the number of samples, {n}, got {cv}", param_hint="--cv"
         )
     output.show(f"{n} samples, {p} predictors, {len(data.response_names)} responses")
     settings = {
         **settings,
-        "always_keep": _kept(keep, data),
+        "always_keep": _kept(names_of(keep), data),
         "verbose": int(output.progress),
         "callback": None if output.progress else ProgressLines(output.remark),
     }
@@ -275,6 +240,14 @@ def _fit(
         "pairing": data.pairing,
         **as_json(estimator),
     }
+
+
+def _columns_and_size(given: list[str]) -> tuple[list[str], str]:
+    """The names of responses, and how many may be predicted, both of which --responses may give."""
+    sizes = [text for text in given if text in ("auto", "all") or text.lstrip("+-").isdigit()]
+    if len(sizes) > 1:
+        raise typer.BadParameter("gives several numbers", param_hint="--responses")
+    return names_of([text for text in given if text not in sizes]), (sizes or ["auto"])[0]
 
 
 def _next_steps(folder: Path, rank: int) -> list[str]:

@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from thinrank.cli.options import Debug, Folder, Json, Quiet, in_options
-from thinrank.cli.running import Output, carry_out
+from thinrank.cli.running import output_of
 
 if TYPE_CHECKING:
     from thinrank.cli.saved_model import SavedModel
 
 
-def inspect(model: Folder, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+def inspect(
+    context: typer.Context,
+    model: Folder,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> dict[str, Any]:
     """Show what a model found, and which data and options it was fitted with."""
-    output = Output(json, quiet, debug)
-    raise typer.Exit(carry_out("inspect", output, lambda: _inspect(model, output)))
-
-
-def _inspect(folder: Path, output: Output) -> dict[str, Any]:
-    """Show what a model found and where it comes from, and return what ``--json`` prints."""
     from thinrank.cli.saved_model import as_json, load_model
 
-    model = load_model(folder)
-    output.show(in_options(f"{model.estimator.summary()}\n"))
-    for line in _origin(model):
+    output = output_of(context, json, quiet, debug)
+    saved = load_model(model)
+    output.show(in_options(f"{saved.estimator.summary()}\n"))
+    for line in _origin(saved):
         output.show(line)
-    origin = {} if model.record is None else {"fit": _short(model.record)}
-    return {"model": str(folder), **as_json(model.estimator), **origin}
+    origin = {} if saved.record is None else {"fit": _short(saved.record)}
+    return {"model": str(model), **as_json(saved.estimator), **origin}
 
 
 def _origin(model: SavedModel) -> list[str]:

@@ -27,10 +27,11 @@ from thinrank.cli.options import (
     index_choice,
     names_of,
 )
-from thinrank.cli.running import Output, UnusableArgumentError, carry_out
+from thinrank.cli.running import UnusableArgumentError, output_of
 
 
 def predict(
+    context: typer.Context,
     model: Folder,
     x: Annotated[
         Path, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Excel, Parquet, NPY or NPZ.")
@@ -50,61 +51,43 @@ def predict(
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> dict[str, Any]:
     """Predict the responses of other samples.
 
     Columns are matched by name. Only those that the model uses must be there.
     """
-    where = index_choice(index, no_index)
-    reading = {
-        "header": header,
-        "index": where,
-        "delimiter": delimiter_mark(delimiter),
-        "decimal": decimal_mark(decimal),
-        "encoding": encoding,
-        "missing": frozenset(names_of(missing)),
-    }
-    output = Output(json, quiet, debug)
-    raise typer.Exit(
-        carry_out("predict", output, lambda: _predict(model, x, reading, out, overwrite, output))
-    )
-
-
-def _predict(
-    folder: Path,
-    file: Path,
-    reading: dict[str, Any],
-    out: Path,
-    overwrite: bool,
-    output: Output,
-) -> dict[str, Any]:
-    """Write predictions, and return what ``--json`` prints."""
     from thinrank.cli.saved_model import check_not_data, load_model
     from thinrank.tables import ReadOptions, read_cells, write_table
     from thinrank.tables.errors import counted, listed
     from thinrank.tables.types import key_of, typed
     from thinrank.tables.write import OUTPUT_SUFFIXES
 
+    output = output_of(context, json, quiet, debug)
     if out.suffix.lower() not in OUTPUT_SUFFIXES:
         raise typer.BadParameter(f"must end in {', '.join(OUTPUT_SUFFIXES)}", param_hint="--out")
     check_new_file(out, overwrite)
-    model = load_model(folder)
-    if not file.is_file():
-        raise UnusableArgumentError(f"{file}: there is no such file")
-    check_not_data(out, model, file)
-    encoding = model.encoding
-    needed = encoding.columns_in_use(model.used)
+    saved = load_model(model)
+    if not x.is_file():
+        raise UnusableArgumentError(f"{x}: there is no such file")
+    check_not_data(out, saved, x)
+    learned = saved.encoding
+    needed = learned.columns_in_use(saved.used)
     options = ReadOptions(
-        **reading,
-        wanted=frozenset(needed) if encoding.named else None,
-        categorical=frozenset(encoding.categories),
+        header=header,
+        index=index_choice(index, no_index),
+        categorical=frozenset(learned.categories),
+        delimiter=delimiter_mark(delimiter),
+        decimal=decimal_mark(decimal),
+        encoding=encoding,
+        missing=frozenset(names_of(missing)),
+        wanted=frozenset(needed) if learned.named else None,
         fitted=True,
     )
-    cells = read_cells(file, options)
-    name = "" if model.record is None else model.record.get("key", "")
+    cells = read_cells(x, options)
+    name = "" if saved.record is None else saved.record.get("key", "")
     found = options.index is None and name and name in cells.names
     table = typed(cells, options, cells.names.index(name) if found else key_of(cells, options))
-    X, filled = encoding.apply(table, model.used), encoding.missing_cells(table, model.used)
+    X, filled = learned.apply(table, saved.used), learned.missing_cells(table, saved.used)
     for text in table.notes:
         output.note(text)
     if filled:
@@ -113,15 +96,15 @@ def _predict(
             f"{counted(total, 'missing cell')} {'was' if total == 1 else 'were'} replaced by the "
             f"mean of the column in the fit: {listed(filled)}"
         )
-    extra = [name for name in table.ignored if name not in set(encoding.columns)]
+    extra = [name for name in table.ignored if name not in set(learned.columns)]
     if extra:
         output.note(f"columns that the model does not have were ignored: {listed(extra)}")
-    if len(needed) < len(encoding.columns):
+    if len(needed) < len(learned.columns):
         output.note(
-            f"the model uses {len(needed)} of the {len(encoding.columns)} columns that it was "
+            f"the model uses {len(needed)} of the {len(learned.columns)} columns that it was "
             "fitted to"
         )
-    names, columns = _predictions(model.estimator, X)
+    names, columns = _predictions(saved.estimator, X)
     write_table(out, names, columns, table.index, table.index_name, table.style)
     output.show(f"Predictions of {len(X)} samples are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": names}

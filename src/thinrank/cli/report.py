@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from thinrank.cli.options import Debug, FitX, FitY, Folder, Json, Quiet, check_new_file
-from thinrank.cli.running import Output, carry_out
+from thinrank.cli.running import Output, output_of
 from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def report(
+    context: typer.Context,
     model: Folder,
     x: FitX = None,
     y: FitY = None,
@@ -42,62 +43,38 @@ def report(
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
-    """Write a page about a model: what was found, tables, figures, and what to distrust."""
-    output = Output(json, quiet, debug)
-    raise typer.Exit(
-        carry_out(
-            "report",
-            output,
-            lambda: _report(model, x, y, out, overwrite, output, title=title, graphml=graphml),
-        )
-    )
-
-
-def _report(
-    folder: Path,
-    x: Path | None,
-    y: Path | None,
-    out: Path | None,
-    overwrite: bool,
-    output: Output,
-    *,
-    title: str | None = None,
-    graphml: Path | None = None,
 ) -> dict[str, Any]:
-    """Write the page and the network, and return what ``--json`` prints.
-
-    ``out``: None for ``report.html`` in the folder of the model.
-    """
+    """Write a page about a model: what was found, tables, figures, and what to distrust."""
     from thinrank.cli.saved_model import check_not_data, load_model
 
-    model = load_model(folder)
-    page = folder / "report.html" if out is None else out
+    output = output_of(context, json, quiet, debug)
+    saved = load_model(model)
+    page = model / "report.html" if out is None else out
     check_new_file(page, overwrite or out is None)
-    check_not_data(page, model, x, y)
+    check_not_data(page, saved, x, y)
     if graphml is not None:
         check_new_file(graphml, overwrite)
-        check_not_data(graphml, model, x, y)
+        check_not_data(graphml, saved, x, y)
     import_optional("matplotlib")
     from thinrank import report
 
-    data = _data(model, x, y, output)
-    table = _stability(model, output)
-    command = None if model.record is None else model.record["command"]
+    data = _data(saved, x, y, output)
+    table = _stability(saved, output)
+    command = None if saved.record is None else saved.record["command"]
     report.write(
-        model.estimator,
+        saved.estimator,
         page,
         X=None if data is None else data.X,
         Y=data.Y if data is not None and isinstance(data.Y, np.ndarray) else None,
         stability=table,
         command=command,
         title=title,
-        data_files=_files(model, x, y),
+        data_files=_files(saved, x, y),
         sample_names=None if data is None else data.index,
     )
     output.show(f"The report is in {page}; open it in a browser")
     if graphml is not None:
-        report.write_graphml(model.estimator, graphml)
+        report.write_graphml(saved.estimator, graphml)
         output.show(f"The network is in {graphml}")
     return {"report": str(page), "with_data": data is not None, "with_stability": table is not None}
 

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from thinrank.cli.options import Debug, Overwrite, check_output_folder, plain_console
-from thinrank.cli.running import Output, carry_out
+from thinrank.cli.running import output_of
 from thinrank.core.files import atomic_folder, write_text
 from thinrank.core.imports import how_to_install, is_installed
 
@@ -27,6 +27,7 @@ _RIDGE = 0.1
 
 
 def rl(
+    context: typer.Context,
     logs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -55,19 +56,14 @@ def rl(
     check_output_folder(out)
     if out.exists() and not overwrite:
         raise typer.BadParameter(f"{out} exists; use --overwrite", param_hint="--out")
-    output = Output(debug=debug)
-
-    def work() -> None:
-        console = plain_console()
-        carts = None if logs else Carts(tasks, seed)
-        if carts is None:
-            read = _read(logs or [])
-        else:
-            named = (f"goal at {goal:+.2f}" for goal in carts.goals)
-            read = {name: (carts.log(task, episodes), NAMES) for task, name in enumerate(named)}
-        _learn(console, read, carts, discount, iterations, seed, out)
-
-    raise typer.Exit(carry_out("rl", output, work))
+    output_of(context, debug=debug)
+    carts = None if logs else Carts(tasks, seed)
+    if carts is None:
+        read = _read(logs or [])
+    else:
+        named = (f"goal at {goal:+.2f}" for goal in carts.goals)
+        read = {name: (carts.log(task, episodes), NAMES) for task, name in enumerate(named)}
+    _learn(plain_console(), read, carts, discount, iterations, seed, out)
 
 
 def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:

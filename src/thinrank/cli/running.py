@@ -45,16 +45,15 @@ class Output:
     json: bool = False  # whether standard output is one JSON object
     quiet: bool = False  # whether only errors and JSON are written
     debug: bool = False  # whether errors have a traceback
+    command: str = "thinrank"  # the command that writes
     kept: str = "nothing was written"  # what is there after an interruption
     notes: list[str] = field(default_factory=list)  # the notes so far
 
     def note(self, text: str) -> None:
         """Tell the user what was decided, or what to look at."""
-        if text in self.notes:
-            return
-        self.notes.append(text)
-        if not self.quiet and not self.json:
-            print(f"note: {text}", file=sys.stderr)
+        if text not in self.notes:
+            self.notes.append(text)
+            self.remark(f"note: {text}")
 
     def show(self, text: str) -> None:
         """Write a result that people read."""
@@ -75,61 +74,14 @@ class Output:
             print(text, file=sys.stderr, flush=True)
 
 
-def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any] | int | None]) -> int:
-    """Run a command, report its errors in one line, and return the exit code."""
-    try:
-        with _warnings_as_notes(output):
-            result = work()
-    except (Exception, Interruption, KeyboardInterrupt) as error:
-        return fail(error, output, f"thinrank {name}")
-    if output.json and isinstance(result, dict):
-        print(json.dumps({**result, "notes": output.notes}, ensure_ascii=False, allow_nan=False))
-    return result if isinstance(result, int) else 0
-
-
-def fail(error: BaseException, output: Output, command: str) -> int:
-    """Write an error in one line and return the exit code."""
-    if isinstance(error, BrokenPipeError):
-        return CLOSED_PIPE  # what reads the output, such as head, has seen enough
-    code, message = _outcome(error, output)
-    if output.debug or os.environ.get(TRACEBACK):
-        traceback.print_exception(error, file=sys.stderr)
-    line = " ".join(message.split())
-    if output.json:
-        about: dict[str, Any] = {"error": line, "exit_code": code}
-        for place in ("file", "row", "column"):
-            if getattr(error, place, None) is not None:
-                about[place] = getattr(error, place)
-        print(json.dumps(about, ensure_ascii=False))
-    else:
-        print(f"{command}: {line}", file=sys.stderr)
-    return code
-
-
-def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
-    """The exit code and the message for an error."""
-    number = received_signal(error)
-    if number is not None:
-        what = (
-            "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
-        )
-        return 128 + number, f"{what}; {output.kept}"
-    match error:
-        case UnusableArgumentError():
-            return USAGE, str(error)
-        case typer.BadParameter():
-            return USAGE, error.format_message()
-        case MemoryError():
-            return FAILURE, memory_failure(error)
-        case OSError():
-            return FAILURE, system_failure(error)
-        case ImportError():
-            return FAILURE, str(error) or "ImportError"
-        case ValueError():
-            code = USAGE if is_about_option(str(error)) else BAD_DATA
-            return code, in_options(str(error))
-    where = "" if output.debug else f"; {TRACEBACK}=1 in the environment shows where"
-    return FAILURE, f"{type(error).__name__}: {error}{where}"
+def output_of(
+    context: typer.Context, json: bool = False, quiet: bool = False, debug: bool = False
+) -> Output:
+    """The output of a command with these options."""
+    output: Output = context.obj
+    output.json, output.quiet, output.debug = json, quiet, debug
+    output.command = context.command_path
+    return output
 
 
 @contextmanager
@@ -149,7 +101,10 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
 
 
 class CommandGroup(TyperGroup):
-    """Commands whose errors are one line on standard error, or JSON with ``--json``."""
+    """Commands whose errors are one line on standard error, or JSON with ``--json``.
+
+    What a command returns is the JSON object.
+    """
 
     def main(
         self,
@@ -161,42 +116,96 @@ class CommandGroup(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run a command; see typer."""
+        given = list(sys.argv[1:] if args is None else args)
+        output = Output(json="--json" in given, debug="--debug" in given)
 
         def run() -> Any:
-            return super(CommandGroup, self).main(
-                args, prog_name, complete_var, False, windows_expand_args, **extra
-            )
+            with _warnings_as_notes(output):
+                return super(CommandGroup, self).main(
+                    args, prog_name, complete_var, False, windows_expand_args, obj=output, **extra
+                )
 
         if not standalone_mode:
             return run()
-        given = list(sys.argv[1:] if args is None else args)
         try:
             with interruptible():
-                code = _exit_code(run, given)
+                code = _exit_code(run, output)
         except Interruption as error:  # a second one, while the first was reported
             code = 128 + error.number
         flushed = _flush()
         sys.exit(code or flushed)
 
 
-def _exit_code(run: Callable[[], Any], given: list[str]) -> int:
-    """Run a command and return its exit code; what it did not report itself is reported here."""
+def _exit_code(run: Callable[[], Any], output: Output) -> int:
+    """Run a command, report its errors in one line, and return the exit code."""
     try:
-        code = run()
-    except typer.Abort as error:
-        if isinstance(error.__cause__, (KeyboardInterrupt, Interruption)) or received_signal():
-            return fail(error.__cause__ or error, _output(given), "thinrank")
-        print("thinrank: aborted", file=sys.stderr)
-        return FAILURE
+        result = run()
+        if output.json and isinstance(result, dict):
+            result = {**result, "notes": output.notes}
+            print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     except (Exception, Interruption, KeyboardInterrupt) as error:
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-            return _report(error, given)
-        return fail(error, _output(given), "thinrank")
-    return code if isinstance(code, int) else 0
+        return _fail(error, output)
+    return result if isinstance(result, int) else 0
 
 
-def _output(given: list[str]) -> Output:
-    return Output(json="--json" in given, debug="--debug" in given)
+def _fail(error: BaseException, output: Output) -> int:
+    """Write an error in one line and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # type: ignore[attr-defined]
+        return USAGE
+    code, message = _outcome(error, output)
+    if output.debug or os.environ.get(TRACEBACK):
+        traceback.print_exception(error, file=sys.stderr)
+    line = " ".join(message.split())
+    if output.json:
+        about: dict[str, Any] = {"error": line, "exit_code": code}
+        for place in ("file", "row", "column"):
+            if getattr(error, place, None) is not None:
+                about[place] = getattr(error, place)
+        print(json.dumps(about, ensure_ascii=False))
+        return code
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        output.command, line = context.command_path, f"{line} (see {context.command_path} --help)"
+    print(f"{output.command}: {line}", file=sys.stderr)
+    return code
+
+
+def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
+    """The exit code and the message for an error."""
+    number = received_signal(error)
+    if number is not None:
+        what = (
+            "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        )
+        return 128 + number, f"{what}; {output.kept}"
+    if hasattr(error, "format_message"):
+        return USAGE, _usage_message(error)
+    match error:
+        case UnusableArgumentError():
+            return USAGE, str(error)
+        case MemoryError():
+            return FAILURE, memory_failure(error)
+        case OSError():
+            return FAILURE, system_failure(error)
+        case ImportError():
+            return FAILURE, str(error) or "ImportError"
+        case ValueError():
+            code = USAGE if is_about_option(str(error)) else BAD_DATA
+            return code, in_options(str(error))
+    where = "" if output.debug else f"; {TRACEBACK}=1 in the environment shows where"
+    return FAILURE, f"{type(error).__name__}: {error}{where}"
+
+
+def _usage_message(error: Any) -> str:
+    """The text of an error, with the options that are most like an unknown one first."""
+    given, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if not given or not known:
+        return str(error.format_message())
+    close = difflib.get_close_matches(given, known, n=3)
+    return f"No such option: {given}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
 
 
 def _flush() -> int:
@@ -214,32 +223,6 @@ def _flush() -> int:
         print(f"thinrank: standard output: {error.strerror}", file=sys.stderr)
         return FAILURE
     return 0
-
-
-def _message(error: Any) -> str:
-    """The text of an error, with the options that are most like an unknown one first."""
-    given, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
-    if not given or not known:
-        return str(error.format_message())
-    options = error.ctx.command.params
-    hidden = {name for each in options if getattr(each, "hidden", False) for name in each.opts}
-    close = difflib.get_close_matches(given, [name for name in known if name not in hidden], n=3)
-    return f"No such option: {given}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
-
-
-def _report(error: Any, given: list[str]) -> int:
-    """Write a usage error and return the exit code."""
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()
-        return int(error.exit_code)
-    line = " ".join(_message(error).split())
-    command = "thinrank" if context is None else str(context.command_path)
-    if "--json" in given:
-        print(json.dumps({"error": line, "exit_code": error.exit_code}, ensure_ascii=False))
-    else:
-        print(f"{command}: {line} (see {command} --help)", file=sys.stderr)
-    return int(error.exit_code)
 
 
 # SIGHUP: the terminal was closed. Windows does not have it.

@@ -6,7 +6,6 @@ import math
 import shlex
 import textwrap
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from thinrank.cli.options import (
     Seed,
     check_output_file,
 )
-from thinrank.cli.running import Output, UnusableArgumentError, carry_out
+from thinrank.cli.running import UnusableArgumentError, output_of
 
 if TYPE_CHECKING:
     from thinrank.cli.saved_model import SavedModel
@@ -35,6 +34,7 @@ _WIDTH = 79  # of printed lines
 
 
 def stability(
+    context: typer.Context,
     model: Folder,
     x: FitX = None,
     y: FitY = None,
@@ -57,67 +57,55 @@ def stability(
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> dict[str, Any]:
     """Examine how often random halves of the data select the same predictors.
 
     Writes stability.csv into the folder of the model; an earlier one is replaced.
     """
+    output = output_of(context, json, quiet, debug)
     if not 0.5 < threshold <= 1:
         raise typer.BadParameter(
             f"must be above 0.5 and at most 1, got {threshold}", param_hint="--threshold"
         )
-    settings = {"n_resamples": resamples, "threshold": threshold, "random_state": seed}
-    output = Output(json, quiet, debug)
-
-    def work() -> dict[str, Any]:
-        return _stability(model, x, y, predictors, {**settings, "n_jobs": jobs}, output)
-
-    raise typer.Exit(carry_out("stability", output, work))
-
-
-def _stability(
-    folder: Path,
-    x: Path | None,
-    y: Path | None,
-    predictors: int | None,
-    settings: dict[str, Any],
-    output: Output,
-) -> dict[str, Any]:
-    """Fit to random halves, write the frequencies, and return what ``--json`` prints.
-
-    ``predictors``: number of predictors of each fit; None for that of the model.
-    """
     from thinrank.cli.saved_model import FILE, load_model, reread_data, write_stability
     from thinrank.core.warnings import SelectionWarning
     from thinrank.selection.stability import stable_sentences, unstable_sentences
 
-    model = load_model(folder)
-    check_output_file(folder / FILE, "MODEL")
-    estimator = _estimator(model, predictors)
-    data = reread_data(model, x, y)
+    saved = load_model(model)
+    check_output_file(model / FILE, "MODEL")
+    estimator = _estimator(saved, predictors)
+    data = reread_data(saved, x, y)
     if isinstance(data, str):
         remedy = "; use tr.selection.stability in Python"
-        if model.record is not None:
-            remedy = f"; give the files: thinrank stability {shlex.quote(str(folder))} X Y"
+        if saved.record is not None:
+            remedy = f"; give the files: thinrank stability {shlex.quote(str(model))} X Y"
         raise UnusableArgumentError(data + remedy)
     X, Y = _frames(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SelectionWarning)  # the remarks are printed
         table = tr.selection.stability(
-            estimator, X, Y, pairs=True, verbose=int(output.progress), **settings
+            estimator,
+            X,
+            Y,
+            pairs=True,
+            n_resamples=resamples,
+            threshold=threshold,
+            random_state=seed,
+            n_jobs=jobs,
+            verbose=int(output.progress),
         )
-    _name_responses(table, [str(name) for name in model.estimator.summary().response_names])
-    path = write_stability(table, folder)
+    _name_responses(table, [str(name) for name in saved.estimator.summary().response_names])
+    path = write_stability(table, model)
     sentences = [
         *stable_sentences(table),
-        *unstable_sentences(table, np.asarray(model.estimator.row_support_)),
+        *unstable_sentences(table, np.asarray(saved.estimator.row_support_)),
     ]
     sentences += [text for text in table.attrs["remarks"] if "selected no predictor" in text]
-    hint = _smaller(table, settings["threshold"])
+    hint = _smaller(table, threshold)
     for sentence in [*sentences, *([hint] if hint else [])]:
         output.show(textwrap.fill(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False))
     output.show(f"\nAll frequencies are in {path}; thinrank report includes them.")
-    return {"model": str(folder), "stability": str(path), **_as_json(table, sentences)}
+    return {"model": str(model), "stability": str(path), **_as_json(table, sentences)}
 
 
 def _estimator(model: SavedModel, predictors: int | None) -> Any:
