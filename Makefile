@@ -87,7 +87,7 @@ $(OTHERS)/installed: pyproject.toml benchmarks/other_packages_requirements.txt
 RESULTS := docs/benchmarks
 bench: $(VENV)/installed-torch $(OTHERS)/installed
 	mkdir -p $(RESULTS)
-	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
+	$(BIN)/python benchmarks/speed.py --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/wide.py --markdown $(RESULTS)/wide.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selected.py --markdown $(RESULTS)/selected.md
 	$(BIN)/python benchmarks/genotypes.py --markdown $(RESULTS)/genotypes.md
@@ -146,7 +146,7 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/matrix_sensing.py \
 		--markdown $(RESULTS)/matrix_sensing.md
 	OMP_NUM_THREADS=1 $(OTHERS)/bin/python benchmarks/other_packages.py \
-		--json $(RESULTS)/other_packages.json --markdown $(RESULTS)/other_packages.md
+		--markdown $(RESULTS)/other_packages.md
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -j auto -b html docs docs/_build/html

@@ -13,14 +13,12 @@ quarter better without the margin; the others differ by −0.4 % on average, eit
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, publish, runs_of_all, table
 from real_data import FOLDS, find_sets, read, standardised
 from sklearn.model_selection import KFold
 
@@ -48,27 +46,24 @@ def errors(
         solver = tr.solvers.Pursuit(exchange_penalty=penalty)
         sizes = rank, rows, None
         est = tr.SparseReducedRankRegressor(*sizes, ridge=0.01, exchange=True, solver=solver)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            est.fit(X[train], Y[train])
+        est.fit(X[train], Y[train])
         found.append(float(np.mean((Y[test] - est.predict(X[test])) ** 2)))
         supports.append(set(est.row_support_))
     return found[0], found[1], supports[0] != supports[1]
 
 
-def simulated(
-    shape: tuple[int, int, int], correlation: float, signal: float, multiple: float, seed: int
-) -> Pair:
-    n, p, k = shape
+def simulated(setting: tuple[float, str, float, tuple[int, int, int]], seed: int) -> Pair:
+    correlation, signal, multiple, (n, p, k) = setting
     X, Y, _ = tr.datasets.make_two_way_sparse(
         n + NEW_ROWS, n_features=p, n_targets=k, rank=RANK, row_sparsity=ROWS, column_sparsity=k,
-        signal=signal, correlation=correlation, random_state=SEED + seed,
+        signal=SIGNALS[signal], correlation=correlation, random_state=SEED + seed,
     )  # fmt: skip
     train, test = np.arange(n), np.arange(n, n + NEW_ROWS)
     return errors(X, Y, train, test, RANK, int(multiple * ROWS))
 
 
-def real(path: Path, rows: int, fold: int) -> Pair:
+def real(setting: tuple[Path, int], fold: int) -> Pair:
+    path, rows = setting
     X, Y = read(path)
     train, test = list(KFold(FOLDS, shuffle=True, random_state=SEED).split(X))[fold]
     X, Y = standardised(X, train), standardised(Y, np.arange(len(Y)))
@@ -85,31 +80,26 @@ def cells(pairs: Iterable[Pair]) -> list[str]:
 
 
 def main() -> None:
-    parser = arguments_of(__doc__)
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
-    run = Parallel(given.jobs)
-    settings = list(product(CORRELATIONS, SIGNALS, MULTIPLES))
-    draws = list(product(SHAPES, range(given.draws)))
-    pairs = [
-        run(delayed(simulated)(s, rho, SIGNALS[name], multiple, i) for s, i in draws)
-        for rho, name, multiple in settings
-    ]
-    rows = [[*key, *cells(found)] for key, found in zip(settings, pairs, strict=True)]
-    rows.append(["all", "", "", *cells(pair for found in pairs for pair in found)])
+    given = arguments_of(__doc__, repetitions=10).parse_args()
+    settings = list(product(CORRELATIONS, SIGNALS, MULTIPLES, SHAPES))
+    runs = runs_of_all(simulated, settings, range(given.repetitions), given)
+    pairs: dict[tuple, list[Pair]] = {}
+    for (*key, _), found in zip(settings, runs, strict=True):
+        pairs.setdefault(tuple(key), []).extend(found)
+    rows = [[*key, *cells(found)] for key, found in pairs.items()]
+    rows.append(["all", "", "", *cells(pair for found in runs for pair in found)])
     lines = ["# The margin of exchanges with given sizes", "", *__doc__.split("\n")[5:]]
     lines += ["## Simulated data", ""]
     lines += table(["correlation", "signal", "predictors over true", *HEADINGS], rows, text=3)
     rows = []
     for name, path in find_sets(None).items():
         n, p = read(path)[0].shape
-        sizes = [s for s in REAL_ROWS if 2 * s <= p]
+        sizes = [(path, s) for s in REAL_ROWS if 2 * s <= p]
         if sizes and n * p <= MOST_ENTRIES:
-            found = run(delayed(real)(path, s, fold) for s in sizes for fold in range(FOLDS))
-            rows.append([name, n, p, *cells(found)])
+            runs = runs_of_all(real, sizes, range(FOLDS), given)
+            rows.append([name, n, p, *cells(pair for found in runs for pair in found)])
     lines += ["", "## Real data", "", *table(["set", "rows", "predictors", *HEADINGS], rows)]
-    publish([*lines, "", machine()], given.markdown)
+    publish([*lines, *how()], given.markdown)
 
 
 if __name__ == "__main__":

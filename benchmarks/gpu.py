@@ -2,7 +2,7 @@
 
 Run:  python benchmarks/gpu.py [--cases NAME ...] [--seed 0] [--markdown F]
 
-Needs PyTorch with CUDA, and CuPy for its lines of the second table; no network. Data are simulated
+Needs PyTorch with CUDA; tests marked `arrays` compare libraries. Data are simulated
 on the device in float32, with independent standard normal predictors, and are on the device when a
 fit begins. A fit is timed from tensors to fitted estimator, warm: the median of at least five, and
 of three seconds of fits, is reported, after a second of fits that are not counted. *Least* is the
@@ -51,20 +51,13 @@ class Problem:
     sizes: dict[str, int]
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """n, p and k."""
-        return (*self.X.shape, self.Y.shape[1])
-
-    @property
     def product_operations(self) -> float:
         """Operations of XᵀY."""
-        n, p, k = self.shape
-        return 2.0 * n * p * k
+        return 2.0 * self.X.numel() * self.Y.shape[1]
 
-    @property
-    def data_bytes(self) -> float:
-        """Bytes of X and Y."""
-        return 4.0 * (self.X.numel() + self.Y.numel())
+    def on_host(self) -> tuple[np.ndarray, np.ndarray]:
+        """X and Y in float64 on the processor."""
+        return self.X.cpu().double().numpy(), self.Y.cpu().double().numpy()
 
 
 def simulated(
@@ -87,21 +80,13 @@ def simulated(
     return Problem(X, Y, S.cpu().numpy(), sizes)
 
 
-def running_time(seed: int) -> Problem:
-    """The sizes of the paper's running-time table at ζ = 100."""
-    return simulated(5000, 8000, 500, 40, 1000, 500, 1.2, seed)
-
-
-def many_predictors(seed: int) -> Problem:
-    return simulated(20_000, 100_000, 10_000, 50, 1000, 500, 1.0, seed)
-
-
-def many_responses(seed: int) -> Problem:
-    return simulated(3000, 10_000, 80_000, 20, 500, 80_000, 1.0, seed)
-
-
-def moderate(seed: int) -> Problem:
-    return simulated(2000, 3000, 100, 5, 50, 50, 1.0, seed)
+PROBLEMS = {
+    # the paper's running-time table at ζ = 100
+    "ζ = 100": (5000, 8000, 500, 40, 1000, 500, 1.2),
+    "20,000 × 100,000 → 10,000": (20_000, 100_000, 10_000, 50, 1000, 500, 1.0),
+    "3000 × 10,000 → 80,000": (3000, 10_000, 80_000, 20, 500, 80_000, 1.0),
+    "2000 × 3000 → 100": (2000, 3000, 100, 5, 50, 50, 1.0),
+}
 
 
 # --------------------------------------------------------------------------- measurements
@@ -175,10 +160,8 @@ def error_on_supports(problem: Problem) -> str:
     """
     est = regressor(standardize=False)(problem).fit(problem.X, problem.Y)
     S, T = on_host(est.row_support_), on_host(est.column_support_)
-    X = problem.X[:, S].cpu().double().numpy()
-    Y = problem.Y[:, T].cpu().double().numpy()
-    X -= X.mean(axis=0)
-    Y -= Y.mean(axis=0)
+    X, Y = problem.X[:, S].cpu().double().numpy(), problem.Y[:, T].cpu().double().numpy()
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     whitener = np.linalg.inv(np.linalg.cholesky(X.T @ X))
     whitened = whitener @ (X.T @ Y)
     _, vectors = np.linalg.eigh(whitened @ whitened.T)
@@ -194,15 +177,15 @@ def error_on_supports(problem: Problem) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A line of the table."""
+    """A line of the table: a problem, what is said of the fit, how it is made and checked."""
 
-    title: str
-    problem: Callable[[int], Problem]
+    problem: str
+    words: str
     make: Callable[[Problem], Any]
     repetitions: int = 5
-    operations: Callable[[Problem], float] = lambda problem: problem.product_operations
     check: str = "same fit"
     change: Callable[[torch.Tensor], torch.Tensor] = lambda Y: Y
+    products: int = 0  # with X, of r columns, beside XᵀY
 
 
 def regressor(**options: Any) -> Callable[[Problem], Any]:
@@ -217,19 +200,10 @@ def generalized(family: str) -> Callable[[Problem], Any]:
     return lambda problem: tr.SparseReducedRankGLM(family=family, **problem.sizes)
 
 
-def gradient_descent(problem: Problem) -> Any:
-    return tr.SparseReducedRankRegressor(
-        **problem.sizes,
-        solver=tr.solvers.GDT(max_iter=200, tol=0.0),
-        start="screening",
-        standardize=False,  # one series of 200 iterations
+def four_models(problem: Problem) -> Any:
+    return tr.SparseReducedRankRegressorCV(
+        ranks=[3, 5], row_sparsities=[50, 80], column_sparsities=[50], ridges=[0.0]
     )
-
-
-def descent_operations(problem: Problem) -> float:
-    """XᵀY for the start, and Xᵀ times r residuals in each of 200 iterations."""
-    n, p, _ = problem.shape
-    return problem.product_operations + 200 * 2.0 * n * p * problem.sizes["rank"]
 
 
 def missing(Y: torch.Tensor) -> torch.Tensor:
@@ -242,53 +216,33 @@ def counts(Y: torch.Tensor) -> torch.Tensor:
     return torch.poisson(torch.exp(0.3 * Y).clamp(max=50.0), generator=draw)
 
 
-def classes(Y: torch.Tensor) -> torch.Tensor:
-    return (Y > 0).to(Y.dtype)
-
-
+PAPER, TALL, WIDE, MODERATE = PROBLEMS
+DESCENT = {
+    "solver": tr.solvers.GDT(max_iter=200, tol=0.0),
+    "start": "screening",
+    "standardize": False,  # one series of 200 iterations
+}
 CASES = {
-    "given": Case("ζ = 100, sizes given", running_time, regressor()),
-    "unscaled": Case(
-        "ζ = 100, sizes given, `standardize=False`", running_time, regressor(standardize=False)
-    ),
-    "pic": Case('ζ = 100, `criterion="pic"`', running_time, chosen(criterion="pic"), 3),
-    "default": Case("ζ = 100, default", running_time, chosen(), 1, check="chosen sizes"),
-    "predictors": Case(
-        "20,000 × 100,000 → 10,000, sizes given", many_predictors, regressor(), 3, check="supports"
-    ),
-    "descent": Case(
-        "the same, 200 GDT iterations",
-        many_predictors,
-        gradient_descent,
-        1,
-        descent_operations,
-        check="none",
-    ),
-    "responses": Case(
-        "3000 × 10,000 → 80,000, sizes given", many_responses, regressor(), 3, check="supports"
-    ),
-    "missing": Case("2000 × 3000 → 100, 15 % missing", moderate, regressor(), 3, change=missing),
-    "huber": Case("2000 × 3000 → 100, Huber", moderate, regressor(loss="huber"), 3),
-    "poisson": Case(
-        "2000 × 3000 → 100, Poisson", moderate, generalized("poisson"), 3, change=counts
-    ),
+    "given": Case(PAPER, "sizes given", regressor()),
+    "unscaled": Case(PAPER, "sizes given, `standardize=False`", regressor(standardize=False)),
+    "pic": Case(PAPER, '`criterion="pic"`', chosen(criterion="pic"), 3),
+    "default": Case(PAPER, "default", chosen(), 1, "chosen sizes"),
+    "predictors": Case(TALL, "sizes given", regressor(), 3, "supports"),
+    "descent": Case(TALL, "200 GDT iterations", regressor(**DESCENT), 1, "none", products=200),
+    "responses": Case(WIDE, "sizes given", regressor(), 3, "supports"),
+    "missing": Case(MODERATE, "15 % missing", regressor(), 3, change=missing),
+    "huber": Case(MODERATE, "Huber", regressor(loss="huber"), 3),
+    "poisson": Case(MODERATE, "Poisson", generalized("poisson"), 3, change=counts),
     "bernoulli": Case(
-        "2000 × 3000 → 100, Bernoulli", moderate, generalized("bernoulli"), 3, change=classes
+        MODERATE, "Bernoulli", generalized("bernoulli"), 3, change=lambda Y: (Y > 0).to(Y.dtype)
     ),
-    "cv": Case(
-        "2000 × 3000 → 100, 4 models by `RegressorCV`",
-        moderate,
-        lambda problem: tr.SparseReducedRankRegressorCV(
-            ranks=[3, 5], row_sparsities=[50, 80], column_sparsities=[50], ridges=[0.0]
-        ),
-        3,
-    ),
+    "cv": Case(MODERATE, "4 models by `RegressorCV`", four_models, 3),
 }
 
 
 def measure(case: Case, seed: int, rates: tuple[float, float]) -> list[object]:
     """One line of the table."""
-    problem = case.problem(seed)
+    problem = simulated(*PROBLEMS[case.problem], seed)
     Y = case.change(problem.Y)
     estimators: list[Any] = []
 
@@ -301,13 +255,16 @@ def measure(case: Case, seed: int, rates: tuple[float, float]) -> list[object]:
     peak = torch.cuda.max_memory_allocated() / 1e9
     count = waits(work) if case.repetitions > 1 else "–"
     est = estimators[0]
-    floor = max(case.operations(problem) / rates[0], problem.data_bytes / rates[1])
+    operations = problem.product_operations
+    operations += case.products * 2.0 * problem.X.numel() * problem.sizes["rank"]
+    size = 4.0 * (problem.X.numel() + problem.Y.numel())
+    floor = max(operations / rates[0], size / rates[1])
     product, _ = seconds(lambda: problem.X.T @ problem.Y, 3)
     predicted = est.predict(problem.X[:10])
     assert predicted.device.type == GPU, "predictions must stay on the device"
     found = f"{est.rank_}, {len(est.row_support_)}"
     return [
-        case.title,
+        f"{case.problem}, {case.words}",
         f"{1e3 * taken:.1f}",
         f"{1e3 * least:.1f}",
         f"{1e3 * product:.2f}",
@@ -337,43 +294,6 @@ def error(case: Case, problem: Problem, est: Any, Y: torch.Tensor) -> str:
     return error_of_same_fit(lambda: case.make(problem), problem, est, Y)
 
 
-# --------------------------------------------------------------------------- libraries, TF32
-
-
-def libraries(seed: int) -> list[list[object]]:
-    """The same data on every library and device, against NumPy in float64."""
-    X, Y, _ = tr.datasets.make_two_way_sparse(
-        300, 400, 60, 4, 20, 30, signal=1.0, correlation=0.5, random_state=seed
-    )
-    sizes = {"rank": 4, "row_sparsity": 20, "column_sparsity": 30}
-    makers: dict[str, Callable[[np.ndarray], Any]] = {
-        "NumPy": np.asarray,
-        "PyTorch, processor": torch.from_numpy,
-        "PyTorch, GPU": lambda a: torch.from_numpy(a).to(GPU),
-    }
-    try:
-        import cupy
-    except ImportError:
-        print("CuPy is not installed: its lines are left out")
-    else:
-        makers["CuPy"] = cupy.asarray
-    lines = []
-    for name, options in {"sizes given": sizes, "default": {}}.items():
-        reference = tr.SparseReducedRankRegressor(**options).fit(X, Y)
-        for library, make in makers.items():
-            cells = []
-            for dtype in (np.float64, np.float32):
-                est = tr.SparseReducedRankRegressor(**options)
-                est.fit(make(X.astype(dtype)), make(Y.astype(dtype)))
-                coef = on_host(est.coef_)
-                same = np.array_equal(on_host(est.row_support_), reference.row_support_)
-                same &= np.array_equal(on_host(est.column_support_), reference.column_support_)
-                cells.append("same" if same else "other")
-                cells.append(f"{relative(coef, reference.coef_):.0e}")
-            lines.append([name, library, *cells])
-    return lines
-
-
 def on_host(x: Any) -> np.ndarray:
     return np.asarray(x.get() if hasattr(x, "get") else torch.as_tensor(x).cpu())
 
@@ -381,10 +301,8 @@ def on_host(x: Any) -> np.ndarray:
 def tf32(seed: int) -> list[list[object]]:
     """Time and error with products in TF32, where PyTorch was told to use it."""
     lines = []
-    problem = running_time(seed)
-    host = regressor()(problem).fit(
-        problem.X.cpu().double().numpy(), problem.Y.cpu().double().numpy()
-    )
+    problem = simulated(*PROBLEMS[PAPER], seed)
+    host = regressor()(problem).fit(*problem.on_host())
     for precision in ("highest", "high"):
         torch.set_float32_matmul_precision(precision)
         estimators: list[Any] = []
@@ -410,7 +328,7 @@ def tf32(seed: int) -> list[list[object]]:
 
 def main() -> None:
     parser = arguments_of(__doc__)
-    parser.add_argument("--cases", nargs="*", default=[*CASES, "libraries", "tf32"])
+    parser.add_argument("--cases", nargs="*", default=[*CASES, "tf32"])
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     if not torch.cuda.is_available():
@@ -430,9 +348,6 @@ def main() -> None:
             print(rows[-1], flush=True)
     headings = "fit", "ms", "least, ms", "XᵀY, ms", "floor, ms", "times XᵀY", "waits", "memory, GB"
     lines += table([*headings, "rank, rows", "error"], rows)
-    if "libraries" in args.cases:
-        headings = "fit", "library", "supports", "error, float64", "supports", "error, float32"
-        lines += ["", *table(headings, libraries(args.seed), text=2)]
     if "tf32" in args.cases:
         headings = "float32 matmul precision", "ms", "least, ms", "error", "common rows"
         lines += ["", *table(headings, tf32(args.seed))]

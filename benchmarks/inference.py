@@ -18,7 +18,7 @@ from typing import Any
 
 import inference_problems as problems
 import numpy as np
-from output import arguments_of, machine, publish, runs_of_all, table
+from output import arguments_of, how, publish, runs_of_all, table
 from scipy.stats import false_discovery_control
 from sklearn.linear_model import Ridge
 
@@ -267,15 +267,12 @@ PARTS = {
 def main() -> None:
     parser = arguments_of(__doc__, repetitions=200)
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, help="begin no further seed after these")
     parser.add_argument(
         "--cells", nargs="+", default=[""], help="texts: only such rows of discoveries"
     )
     parser.add_argument("--auto", action="store_true", help="no other methods for discoveries")
     options = parser.parse_args()
-    lines = [*PARTS[options.part](options), "", f"Machine: {machine()}"]
-    publish(lines, options.markdown)
+    publish([*PARTS[options.part](options), *how()], options.markdown)
 
 
 if __name__ == "__main__":

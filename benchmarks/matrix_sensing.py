@@ -12,13 +12,11 @@ columns, from Θ* as the start. Needs the extra ``torch``.
 
 from __future__ import annotations
 
-import argparse
 from importlib.metadata import version
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, publish, runs_of_all, table
 
 import thinrank as tr
 
@@ -73,8 +71,9 @@ def measure(truth: tr.Factors, count: int, rng: np.random.Generator) -> tuple[np
     return A, np.tensordot(A, truth.theta)
 
 
-def noiseless(seed: int, entries: str, count: int, of: str) -> float:
+def noiseless(setting: tuple[str, int, str], seed: int) -> float:
     """The error of one run without noise."""
+    entries, count, of = setting
     rng = np.random.default_rng(seed)
     truth = random_truth(rng, entries)
     A, y = map(torch.from_numpy, measure(truth, count, rng))
@@ -82,8 +81,9 @@ def noiseless(seed: int, entries: str, count: int, of: str) -> float:
     return relative_error(answer.factors, truth.theta)
 
 
-def against_oracle(seed: int, kind: str, count: int, noise: float) -> dict:
+def against_oracle(setting: tuple[str, int, float], seed: int) -> dict:
     """One run with noise, or with one bit per measurement, and the oracle's."""
+    kind, count, noise = setting
     rng = np.random.default_rng(seed)
     truth = random_truth(rng, "standard normal")
     if kind == "signs":  # ⟨Aᵢ, Θ*⟩ with standard deviation 1/noise
@@ -111,91 +111,45 @@ def against_oracle(seed: int, kind: str, count: int, noise: float) -> dict:
     }
 
 
+EXACT = [(entries, 600, of) for entries in ENTRIES for of in ("theta", "factors")]
+EXACT += [("standard normal", count, "theta") for count in (300, 200, 150)]
+NOISY = {
+    "noise of standard deviation 1": ("squares", 600, 1.0),
+    "noise of standard deviation 4": ("squares", 600, 4.0),
+    "one bit, logistic": ("signs", 2000, 0.5),
+}
+
+
 def main() -> None:
     parser = arguments_of(__doc__, repetitions=20)
     parser.add_argument("--seed", type=int, default=600_000)
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    publish(
-        report(range(options.seed, options.seed + options.repetitions), options), options.markdown
-    )
-
-
-def report(seeds: range, options: argparse.Namespace) -> list[str]:
-    parallel = Parallel(n_jobs=options.jobs)
-    settings = [(entries, 600, of) for entries in ENTRIES for of in ("theta", "factors")]
-    settings += [("standard normal", count, "theta") for count in (300, 200, 150)]
-    exact = []
-    for entries, count, of in settings:
-        errors = np.array(parallel(delayed(noiseless)(s, entries, count, of) for s in seeds))
-        exact.append(
-            [
-                entries,
-                "(U, V)" if of == "factors" else "Θ",
-                count,
-                f"{np.sum(errors <= RECOVERED)} of {len(seeds)}",
-                f"{np.median(errors):.1e}",
-                f"{errors.max():.1e}",
-            ]
-        )
-    noisy = []
-    for kind, count, noise, label in (
-        ("squares", 600, 1.0, "noise of standard deviation 1"),
-        ("squares", 600, 4.0, "noise of standard deviation 4"),
-        ("signs", 2000, 0.5, "one bit, logistic"),
+    seeds = range(options.seed, options.seed + options.repetitions)
+    exact, noisy = [], []
+    for (entries, count, of), errors in zip(
+        EXACT, runs_of_all(noiseless, EXACT, seeds, options), strict=True
     ):
-        runs = parallel(delayed(against_oracle)(seed, kind, count, noise) for seed in seeds)
+        found = f"{np.sum(np.array(errors) <= RECOVERED)} of {len(errors)}"
+        sizes = f"{np.median(errors):.1e}", f"{max(errors):.1e}"
+        exact.append([entries, "(U, V)" if of == "factors" else "Θ", count, found, *sizes])
+    measured = runs_of_all(against_oracle, NOISY.values(), seeds, options)
+    for (label, (_, count, _)), runs in zip(NOISY.items(), measured, strict=True):
         errors, oracles = (np.array([run[key] for run in runs]) for key in ("error", "oracle"))
-        noisy.append(
-            [
-                label,
-                count,
-                f"{np.median(errors):.3f}",
-                f"{np.median(oracles):.3f}",
-                f"{np.median(errors / oracles):.2f}",
-                f"{(errors / oracles).max():.2f}",
-                f"{sum(run['supports'] for run in runs)} of {len(seeds)}",
-            ]
+        ratios = errors / oracles
+        medians = (
+            f"{np.median(errors):.3f}",
+            f"{np.median(oracles):.3f}",
+            f"{np.median(ratios):.2f}",
         )
-    found = f"error ≤ {RECOVERED:.0e}"
-    command = (
-        f"python benchmarks/matrix_sensing.py --runs {options.repetitions} --seed {options.seed}"
-    )
-    return [
-        "Without noise:",
-        "",
-        *table(
-            [
-                "non-zero entries of U\\*, V\\*",
-                "function of",
-                "measurements",
-                found,
-                "median error",
-                "largest error",
-            ],
-            exact,
-            text=2,
-        ),
-        "",
-        "With noise:",
-        "",
-        *table(
-            [
-                "measurements",
-                "number",
-                "error",
-                "error of the oracle",
-                "ratio",
-                "largest ratio",
-                "both supports exact",
-            ],
-            noisy,
-        ),
-        "",
-        "Errors and ratios are medians over the runs unless they are called largest.",
-        "",
-        f"{machine()}, PyTorch {version('torch')}. Command: `OMP_NUM_THREADS=1 {command}`.",
-    ]
+        supports = f"{sum(run['supports'] for run in runs)} of {len(runs)}"
+        noisy.append([label, count, *medians, f"{ratios.max():.2f}", supports])
+    headings = ["non-zero entries of U\\*, V\\*", "function of", "measurements"]
+    headings += [f"error ≤ {RECOVERED:.0e}", "median error", "largest error"]
+    lines = ["Without noise:", "", *table(headings, exact, text=2), "", "With noise:", ""]
+    headings = ["measurements", "number", "error", "error of the oracle", "ratio"]
+    lines += table([*headings, "largest ratio", "both supports exact"], noisy)
+    lines += ["", "Errors and ratios are medians over the runs unless they are called largest."]
+    publish([*lines, *how(), f"PyTorch {version('torch')}."], options.markdown)
 
 
 if __name__ == "__main__":

@@ -1,147 +1,145 @@
 """The default regressor on simulated data that behave like real data.
 
     python benchmarks/robustness.py --jobs 2 --markdown docs/benchmarks/robustness.md
-    python benchmarks/robustness.py --checks random --draws 60
-    python benchmarks/robustness.py --checks spectra units --runs 5
 
-Every check fits ``SparseReducedRankRegressor()`` and evaluates it on 2000 fresh rows or with the
-true coefficients. Pure independent noise is in bands.py.
-
-random         settings drawn at random (robustness_settings.py): the error over that of the
-               training means
-spectra        three nearly exact linear functions of four concentrations, from smooth spectra
-diagonal       diagonal and block-diagonal coefficients, few predictors: the error over that of
-               ordinary least squares
-common_factor  the paper's two-way strong setting with a factor common to all the responses in the
-               noise: the error of the coefficients over that of an oracle
-factor_noise   no signal, three factors in the noise: the error over that of the training means
-units          the same fit in other units, with weights times a constant, and with constant
-               predictors and responses added
+Settings are drawn at random, and the error on 2000 fresh rows is divided by that of the training
+means; and a factor common to all the responses is added to the noise of the paper's two-way strong
+setting, where the error of the coefficients is compared with that of an oracle. Spectra, diagonal
+coefficients, noise of low rank and changes of units are tests (tests/estimators/test_real_like.py,
+test_units.py); pure independent noise is in bands.py.
 """
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from output import arguments_of, publish, table
-from rich.progress import track
-from robustness_settings import (
-    FRESH,
-    NOISE,
-    PREDICTORS,
-    SIGNALS,
-    Record,
-    Setting,
-    draw,
-    factors,
-)
-from sklearn.cross_decomposition import PLSRegression
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import r2_score
+from output import arguments_of, how, publish, runs_of_all, table
 
 import thinrank as tr
 from thinrank.solvers.reduced_rank import reduced_rank_regression
 
+SEED = 500_000
+FRESH = 2000
+FACTORS = 3
 
-def fit(X: np.ndarray, Y: np.ndarray, **options: Any) -> tr.SparseReducedRankRegressor:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return tr.SparseReducedRankRegressor().fit(X, Y, **options)
+Record = dict[str, Any]
+Rng = np.random.Generator
+Sampler = Callable[[int], np.ndarray]
+"""Draws the given number of rows."""
 
 
-def squared_error(Y: np.ndarray, predicted: np.ndarray) -> float:
-    return float(np.mean((Y - predicted) ** 2))
+# Columns of predictors or of noise. Each has variance 1 but for "factors" and "rare binary".
 
 
-def over_means(data: Setting) -> Record:
-    est = fit(data.X, data.Y)
-    error = squared_error(data.Y_new, est.predict(data.X_new))
-    ratio = error / squared_error(data.Y_new, data.Y.mean(axis=0))
-    return {**data.facts, "ratio": ratio, "rank": est.rank_, "kept": len(est.row_support_)}
+def independent(rng: Rng, width: int) -> Sampler:
+    return lambda n: rng.standard_normal((n, width))
+
+
+def heavy_tailed(rng: Rng, width: int) -> Sampler:
+    return lambda n: rng.standard_t(3, (n, width)) / np.sqrt(3)
+
+
+def equicorrelated(rng: Rng, width: int, rho: float) -> Sampler:
+    def sample(n: int) -> np.ndarray:
+        common = rng.standard_normal((n, 1))
+        return np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, width))
+
+    return sample
+
+
+def autoregressive(rng: Rng, width: int, rho: float, axis: int = 1) -> Sampler:
+    """Along the columns (axis 1) or the rows (axis 0)."""
+
+    def sample(n: int) -> np.ndarray:
+        values = np.moveaxis(rng.standard_normal((n, width)), axis, 0)
+        for i in range(1, len(values)):
+            values[i] = rho * values[i - 1] + np.sqrt(1 - rho**2) * values[i]
+        return np.moveaxis(values, 0, axis)
+
+    return sample
+
+
+def factors(rng: Rng, width: int) -> Sampler:
+    """Three factors with standard normal loadings, and independent noise."""
+    loadings = rng.standard_normal((FACTORS, width))
+    return lambda n: rng.standard_normal((n, FACTORS)) @ loadings + rng.standard_normal((n, width))
+
+
+def rare_binary(rng: Rng, width: int) -> Sampler:
+    """Zeros and ones; every column has at least one of the ones."""
+
+    def sample(n: int) -> np.ndarray:
+        values = (rng.random((n, width)) < 0.05).astype(float)
+        empty = np.flatnonzero(~values.any(axis=0))
+        values[rng.integers(n, size=empty.size), empty] = 1.0
+        return values
+
+    return sample
+
+
+PREDICTORS: dict[str, Callable[[Rng, int], Sampler]] = {
+    "independent": independent,
+    "equicorrelated .5": lambda rng, p: equicorrelated(rng, p, 0.5),
+    "equicorrelated .9": lambda rng, p: equicorrelated(rng, p, 0.9),
+    "AR(.95)": lambda rng, p: autoregressive(rng, p, 0.95),
+    "three factors": factors,
+    "heavy-tailed": heavy_tailed,
+    "rare binary": rare_binary,
+}
+NOISE: dict[str, Callable[[Rng, int], Sampler]] = {
+    "independent": independent,
+    "equicorrelated .8": lambda rng, k: equicorrelated(rng, k, 0.8),
+    "AR(.9) over responses": lambda rng, k: autoregressive(rng, k, 0.9),
+    "AR(.8) over samples": lambda rng, k: autoregressive(rng, k, 0.8, axis=0),
+    "three factors": factors,
+    "heavy-tailed": heavy_tailed,
+}
+SIGNALS = ("zero", "sparse rows", "dense", "dense, low rank")
+
+
+def coefficients(rng: Rng, kind: str, p: int, k: int) -> np.ndarray:
+    if kind == "zero":
+        return np.zeros((p, k))
+    if kind == "dense":
+        return rng.standard_normal((p, k))
+    if kind == "dense, low rank":
+        rank = int(rng.integers(1, 4))
+        return rng.standard_normal((p, rank)) @ rng.standard_normal((rank, k))
+    theta = np.zeros((p, k))
+    rows = rng.choice(p, int(rng.integers(1, min(10, p // 2) + 1)), replace=False)
+    theta[rows] = rng.standard_normal((len(rows), k))
+    return theta
 
 
 def random_setting(seed: int) -> Record:
-    return over_means(draw(seed))
+    """The error of a setting drawn at random over that of the training means.
 
-
-def factor_noise(seed: int) -> Record:
-    """n = 60, p = 150, k = 80, no signal."""
+    n from 20 to 100, p from 10 to 200, k from 5 to 40; kinds of predictors, signal and noise; the
+    part of the variance of all responses together that the signal explains from .05 to .8.
+    """
     rng = np.random.default_rng(seed)
-    noise = factors(rng, 80)
-    X, Y = rng.standard_normal((60, 150)), noise(60)
-    X_new, Y_new = rng.standard_normal((FRESH, 150)), noise(FRESH)
-    return over_means(Setting(X, Y, X_new, Y_new, {"seed": seed}))
-
-
-SPECTRA, COMPONENTS = 80, 4
-
-
-def smooth_spectra(seed: int, fresh: int = FRESH) -> tuple[np.ndarray, np.ndarray, str, float]:
-    """80 and more spectra of 200 wavelengths, responses, kind of concentrations, noise."""
-    rng = np.random.default_rng(seed)
-    n, wavelengths, components = SPECTRA, np.linspace(0, 1, 200), COMPONENTS
-    centres, widths = rng.uniform(0, 1, (components, 3)), rng.uniform(0.05, 0.2, (components, 3))
-    heights = rng.uniform(0.3, 1, (components, 3))
-    distance = (wavelengths - centres[:, :, None]) / widths[:, :, None]
-    shapes = np.einsum("cb,cbw->cw", heights, np.exp(-0.5 * distance**2))
-    kind = str(rng.choice(["uniform", "exponential"]))
-    amounts = getattr(rng, kind)(size=(n + fresh, components))
-    X, Y = amounts @ shapes, amounts @ rng.standard_normal((components, 3))
-    noise = float(10 ** rng.uniform(-3, -2))
-    X += noise * X.std() * rng.standard_normal(X.shape)
-    Y += 0.01 * Y.std(axis=0) * rng.standard_normal(Y.shape)
-    return X, Y, kind, noise
-
-
-def spectra(seed: int) -> Record:
-    """R² on fresh rows, and that of PLS with four components."""
-    X, Y, kind, noise = smooth_spectra(seed)
-    n = SPECTRA
-    est = fit(X[:n], Y[:n])
-    other = PLSRegression(COMPONENTS, scale=False).fit(X[:n], Y[:n])
-    return {
-        "seed": seed,
-        "concentrations": kind,
-        "noise": noise,
-        "r2": float(r2_score(Y[n:], est.predict(X[n:]))),
-        "r2_pls": float(r2_score(Y[n:], other.predict(X[n:]))),
-        "rank": est.rank_,
-        "kept": len(est.row_support_),
+    n, p, k = (int(rng.integers(low, high + 1)) for low, high in ((20, 100), (10, 200), (5, 40)))
+    kinds = {
+        "predictors": str(rng.choice(list(PREDICTORS))),
+        "signal": str(rng.choice(SIGNALS)),
+        "noise": str(rng.choice(list(NOISE))),
     }
-
-
-DIAGONAL = ("diagonal", "decaying diagonal", "block diagonal", "identity, mean 1000")
-
-
-def diagonal(seed: int) -> Record:
-    """n from 200 to 1000, p = k from 3 to 12; the kinds in turn."""
-    rng = np.random.default_rng(seed)
-    kind = DIAGONAL[seed % len(DIAGONAL)]
-    n, p = int(rng.integers(200, 1001)), int(rng.integers(3, 13))
-    centre, spread, noise = 0.0, 1.0, float(10 ** rng.uniform(-1, 0))
-    theta = np.eye(p)
-    if kind == "diagonal":
-        theta = np.diag(rng.uniform(0.5, 2, p) * rng.choice([-1, 1], p))
-    elif kind == "decaying diagonal":
-        theta = np.diag(0.5 ** np.arange(p))
-    elif kind == "block diagonal":
-        blocks = np.arange(p) // int(rng.integers(2, 4))
-        theta = np.where(blocks[:, None] == blocks, rng.standard_normal((p, p)), 0.0)
-    else:
-        centre, spread, noise = 1000.0, 3.0, 0.1
-    X = rng.normal(centre, spread, (n + FRESH, p))
-    Y = X @ theta + noise * rng.standard_normal((n + FRESH, p))
-    est, least_squares = fit(X[:n], Y[:n]), LinearRegression().fit(X[:n], Y[:n])
-    error = squared_error(Y[n:], est.predict(X[n:]))
-    ratio = error / squared_error(Y[n:], least_squares.predict(X[n:]))
-    facts = {"seed": seed, "kind": kind, "n": n, "p": p, "noise": noise}
+    r2 = float(rng.uniform(0.05, 0.8)) if kinds["signal"] != "zero" else 0.0
+    predictors = PREDICTORS[kinds["predictors"]](rng, p)
+    noise = NOISE[kinds["noise"]](rng, k)
+    theta = coefficients(rng, kinds["signal"], p, k)
+    X, X_new, E, E_new = predictors(n), predictors(FRESH), noise(n), noise(FRESH)
+    if theta.any():
+        explained = (X_new @ theta).var(axis=0).sum()
+        theta *= np.sqrt(r2 / (1 - r2) * E_new.var(axis=0).sum() / explained)
+    Y, Y_new = X @ theta + E, X_new @ theta + E_new
+    est = tr.SparseReducedRankRegressor().fit(X, Y)
+    means = np.mean((Y_new - Y.mean(axis=0)) ** 2)
+    ratio = float(np.mean((Y_new - est.predict(X_new)) ** 2) / means)
+    facts = {"seed": seed, "n": n, "p": p, "k": k, **kinds, "r2": r2}
     return {**facts, "ratio": ratio, "rank": est.rank_, "kept": len(est.row_support_)}
 
 
@@ -154,7 +152,7 @@ def common_factor(seed: int) -> Record:
     oracle = np.zeros(truth.shape)
     found = reduced_rank_regression(X[:, rows], Y[:, columns], truth.rank)
     oracle[np.ix_(rows, columns)] = found.theta
-    est = fit(X, Y)
+    est = tr.SparseReducedRankRegressor().fit(X, Y)
     size = np.linalg.norm(truth.theta)
     return {
         "seed": seed,
@@ -163,45 +161,6 @@ def common_factor(seed: int) -> Record:
         "rank": est.rank_,
         "kept": len(est.row_support_),
     }
-
-
-def units(seed: int) -> Record:
-    """Refits of the data of :func:`draw`, compared in the units of the first fit.
-
-    Differences are in parts of the largest coefficient. Weights are compared with a weighted fit.
-    """
-    rng = np.random.default_rng([seed, 2])
-    data = draw(seed)
-    (n, p), k = data.X.shape, data.Y.shape[1]
-    plain = fit(data.X, data.Y)
-    of_X, of_Y = 10 ** rng.uniform(-3, 3, p), 10 ** rng.uniform(-3, 3, k)
-    scaled = fit(data.X * of_X, data.Y * of_Y)
-    back = of_X[:, None] * scaled.factors_.theta / of_Y
-    weight = rng.uniform(0.5, 2, n)
-    weighted = fit(data.X, data.Y, sample_weight=weight)
-    heavier = fit(data.X, data.Y, sample_weight=weight * 10 ** rng.uniform(-3, 3))
-    # three constant predictors and two constant responses, at random places
-    columns, responses = (np.sort(rng.permutation(m + c)[:m]) for m, c in ((p, 3), (k, 2)))
-    X, Y = np.full((n, p + 3), 7.0), np.full((n, k + 2), -2.0)
-    X[:, columns], Y[:, responses] = data.X, data.Y
-    wider = fit(X, Y)
-    expected = np.zeros((p + 3, k + 2))
-    expected[np.ix_(columns, responses)] = plain.factors_.theta
-    return {
-        **data.facts,
-        "rank": plain.rank_,
-        **compared("units", plain.factors_.theta, back),
-        **compared("weights", weighted.factors_.theta, heavier.factors_.theta),
-        **compared("constants", expected, wider.factors_.theta),
-    }
-
-
-def compared(name: str, theta: np.ndarray, other: np.ndarray) -> Record:
-    size = np.abs(theta).max() or 1.0
-    same = np.array_equal(theta.any(axis=1), other.any(axis=1)) and np.array_equal(
-        theta.any(axis=0), other.any(axis=0)
-    )
-    return {name: float(np.abs(theta - other).max() / size), f"{name}, same supports": same}
 
 
 # Tables of the records of each check.
@@ -233,24 +192,6 @@ def random_table(records: Sequence[Record]) -> list[str]:
     ]
 
 
-def spectra_table(records: Sequence[Record]) -> list[str]:
-    rows = []
-    for name, field in (("thinrank", "r2"), ("PLS, four components", "r2_pls")):
-        r2 = values(records, field)
-        rows.append([name, f"{r2.min():.4f}", f"{np.sum(r2 >= 0.95)} of {len(r2)}"])
-    return table(["", "smallest R²", "R² ≥ .95"], rows)
-
-
-def diagonal_table(records: Sequence[Record]) -> list[str]:
-    rows = []
-    for kind in DIAGONAL:
-        ratios = values([record for record in records if record["kind"] == kind])
-        if ratios.size:
-            spread = (f"{np.median(ratios):.4f}", f"{ratios.max():.4f}")
-            rows.append([kind, len(ratios), *spread])
-    return table(["coefficients", "runs", "median", "largest"], rows)
-
-
 def common_factor_table(records: Sequence[Record]) -> list[str]:
     error, oracle = values(records, "error"), values(records, "oracle")
     means = (f"{error.mean():.4f}", f"{oracle.mean():.4f}")
@@ -259,81 +200,17 @@ def common_factor_table(records: Sequence[Record]) -> list[str]:
     return table(headings, [[len(records), *means, *ratios]], text=0)
 
 
-def factor_noise_table(records: Sequence[Record]) -> list[str]:
-    ratios, ranks = values(records), values(records, "rank")
-    spread = (f"{ratios.mean():.4f}", f"{ratios.max():.4f}")
-    row = [len(records), *spread, np.sum(ranks == 0)]
-    return table(["runs", "mean", "largest", "rank 0"], [row], text=0)
-
-
-def units_table(records: Sequence[Record]) -> list[str]:
-    rows = []
-    for name in ("units", "weights", "constants"):
-        same = int(np.sum(values(records, f"{name}, same supports")))
-        largest = values(records, name).max()
-        rows.append([name, f"{largest:.1e}", f"{same} of {len(records)}"])
-    empty = int(np.sum(values(records, "rank") == 0))
-    lines = table(["change", "largest difference", "same supports"], rows)
-    return [*lines, "", f"{empty} of the {len(records)} first fits have rank 0."]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One kind of simulation: its title, its usual number of runs, one run, the table."""
-
-    title: str
-    runs: int
-    run: Callable[[int], Record]
-    table: Callable[[Sequence[Record]], list[str]]
-
-
-CHECKS = {
-    "random": Check(
-        "Random settings: error over that of the means", 600, random_setting, random_table
-    ),
-    "spectra": Check("Smooth spectra: R² on fresh rows", 20, spectra, spectra_table),
-    "diagonal": Check(
-        "Diagonal coefficients: error over that of least squares",
-        24 * len(DIAGONAL),
-        diagonal,
-        diagonal_table,
-    ),
-    "common_factor": Check(
-        "A common factor in the noise: relative Frobenius error",
-        20,
-        common_factor,
-        common_factor_table,
-    ),
-    "factor_noise": Check(
-        "Three factors in the noise, no signal: error over that of the means",
-        20,
-        factor_noise,
-        factor_noise_table,
-    ),
-    "units": Check("The same fit in other units", 20, units, units_table),
-}
-
-
 def main() -> None:
-    parser = arguments_of(__doc__, json=True)
-    parser.add_argument("--checks", nargs="+", default=list(CHECKS), choices=list(CHECKS))
-    parser.add_argument("--draws", type=int, default=CHECKS["random"].runs, help="of random")
-    parser.add_argument("--runs", type=int, help="of each of the other checks")
-    parser.add_argument("--seed", type=int, default=500_000, help="of the first run")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    arguments = parser.parse_args()
-    records, lines = {}, []
-    for name in arguments.checks:
-        check = CHECKS[name]
-        runs = arguments.draws if name == "random" else arguments.runs or check.runs
-        measured = Parallel(arguments.jobs, return_as="generator")(
-            delayed(check.run)(arguments.seed + i) for i in range(runs)
-        )
-        records[name] = list(track(measured, name, runs))
-        lines += [f"**{check.title}**", "", *check.table(records[name]), ""]
-    publish(lines[:-1], arguments.markdown)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(records))
+    parser = arguments_of(__doc__, json=True, repetitions=600)
+    options = parser.parse_args()
+    seeds = range(SEED, SEED + options.repetitions)
+    (drawn,) = runs_of_all(lambda _, seed: random_setting(seed), [None], seeds, options)
+    (shared,) = runs_of_all(lambda _, seed: common_factor(seed), [None], seeds[:20], options)
+    lines = ["**Random settings: error over that of the means**", "", *random_table(drawn), ""]
+    lines += ["**A common factor in the noise: relative Frobenius error**", ""]
+    publish([*lines, *common_factor_table(shared), *how()], options.markdown)
+    if options.json:
+        options.json.write_text(json.dumps({"random": drawn, "common_factor": shared}))
 
 
 if __name__ == "__main__":

@@ -11,16 +11,12 @@ predictors; here it selects those with VIP > 1, as its users do. Sparse PLS is t
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
-from rich.progress import track
+from output import arguments_of, how, publish, runs_of_all, table
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import MultiTaskLassoCV
 from sklearn.model_selection import GridSearchCV, KFold
@@ -116,15 +112,14 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Theta]] = {
 }
 
 
-def measure(method: str, setting: str, seed: int) -> list[float]:
+def measure(case: tuple[str, str], seed: int) -> list[float]:
     """Predictors found and false, responses found and false, rank, seconds of the processor."""
+    setting, method = case
     X, Y, truth = tr.datasets.make_two_way_sparse(
         **SIZES, **TRUTH, **SETTINGS[setting], random_state=seed
     )
     begin = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the lasso's solver, and remarks on few samples
-        theta = METHODS[method](X, Y)
+    theta = METHODS[method](X, Y)
     seconds = time.process_time() - begin
     counts = []
     for axis, support in ((1, truth.row_support), (0, truth.column_support)):
@@ -135,23 +130,17 @@ def measure(method: str, setting: str, seed: int) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--markdown", type=Path)
-    given = parser.parse_args()
+    given = arguments_of(__doc__, repetitions=10).parse_args()
     thinrank(*tr.datasets.make_two_way_sparse(random_state=0)[:2])  # imports take time, too
-    seeds = range(given.seed, given.seed + given.draws)
-    rows = []
-    for setting, method in track(list(itertools.product(SETTINGS, METHODS)), disable=None):
-        means = np.mean([measure(method, setting, seed) for seed in seeds], axis=0)
-        found, false, responses, wrong, rank, seconds = means
+    cases, rows = list(itertools.product(SETTINGS, METHODS)), []
+    runs = runs_of_all(measure, cases, range(1, given.repetitions + 1), given)
+    for (setting, method), records in zip(cases, runs, strict=True):
+        found, false, responses, wrong, rank, seconds = np.mean(records, axis=0)
         counts = f"{found:.1f}, {false:.1f}", f"{responses:.1f}, {wrong:.1f}"
         rows.append((setting, method, *counts, f"{rank:.1f}", f"{seconds:.2f}"))
     headings = ("effects", "method", "predictors: found, false", "responses: found, false", "rank")
     lines = table((*headings, "CPU s"), rows, text=2)
-    command = f"Means of {given.draws} draws. Command: `python benchmarks/selected.py`"
-    publish([*lines, "", f"{command}; {machine()}."], given.markdown)
+    publish([*lines, "", f"Means of {given.repetitions} draws.", *how()], given.markdown)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ of rank 8 on the true rows and columns. In the row settings column_sparsity is N
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from output import arguments_of, publish, table
+from output import arguments_of, how, publish, runs_of_all, table
 from paper.printed import printed
-from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
 
 import thinrank as tr
@@ -103,7 +102,7 @@ def judge(theta: np.ndarray, intercept: np.ndarray | float, truth: tr.Factors) -
 def replicate(name: str, seed: int, options: dict) -> dict:
     signal, columns, *_ = SETTINGS[name]
     data = draw(signal, columns, seed)
-    record = {"setting": name, "seed": seed, "oracle": judge(oracle(data), 0.0, data.truth)}
+    record = {"oracle": judge(oracle(data), 0.0, data.truth)}
     for method, fit in METHODS.items():
         est = fit(data, options)
         exact = np.array_equal(est.row_support_, data.truth.row_support) and np.array_equal(
@@ -122,10 +121,9 @@ def ratio_and_error(values: np.ndarray, reference: np.ndarray) -> tuple[float, f
     return float(ratio), float(spread.std(ddof=1) / len(values) ** 0.5)
 
 
-def report(records: list[dict], names: list[str]) -> list[str]:
+def report(records: dict[str, list[dict]]) -> list[str]:
     rows = []
-    for name in names:
-        mine = [r for r in records if r["setting"] == name]
+    for name, mine in records.items():
         figures = printed()["tables"][SETTINGS[name][2]]["methods"]["GDT"]
         stated, stated_rmse = figures["estimation"][0], figures["prediction"][0]
         spectral = {m: np.array([r[m][0] for r in mine]) for m in ("oracle", *METHODS)}
@@ -145,23 +143,17 @@ def report(records: list[dict], names: list[str]) -> list[str]:
 
 
 def main() -> None:
-    parser = arguments_of(__doc__, repetitions=50, json=True)
+    parser = arguments_of(__doc__, repetitions=50)
     parser.add_argument("--seed", type=int, default=30000, help="of the first replication")
-    parser.add_argument("--settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS))
     parser.add_argument(
         "--plain", action="store_true", help="neither intercept nor standardisation, as the paper"
     )
-    arguments = parser.parse_args()
-    options = {"fit_intercept": False, "standardize": False} if arguments.plain else {}
-    jobs = [
-        (name, arguments.seed + i)
-        for name in arguments.settings
-        for i in range(arguments.repetitions)
-    ]
-    records = [replicate(name, seed, options) for name, seed in track(jobs, "replications")]
-    publish(report(records, arguments.settings), arguments.markdown)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(records))
+    given = parser.parse_args()
+    options = {"fit_intercept": False, "standardize": False} if given.plain else {}
+    seeds = range(given.seed, given.seed + given.repetitions)
+    records = runs_of_all(partial(replicate, options=options), SETTINGS, seeds, given)
+    lines = report(dict(zip(SETTINGS, records, strict=True)))
+    publish([*lines, *how()], given.markdown)
 
 
 if __name__ == "__main__":

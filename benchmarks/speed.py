@@ -1,6 +1,6 @@
 """Seconds and memory of both solvers at the sizes of the paper's running-time table.
 
-Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--json F] [--markdown F]
+Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--markdown F]
 
 n = 50, p = 80 and s1* = s2* = 10 are multiplied by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is given
 r and 1.2 × the true sparsities, and is timed from raw arrays to fitted estimator. The best time of
@@ -13,12 +13,11 @@ buffers.
 from __future__ import annotations
 
 import cProfile
-import json
 import pstats
 import time
 
 import numpy as np
-from output import arguments_of, how, in_own_process, machine, peak_beyond, publish, table
+from output import arguments_of, how, in_own_process, peak_beyond, publish, table
 from rich.console import Console
 
 import thinrank as tr
@@ -116,9 +115,9 @@ def memory(zeta: int, dtype: str, order: str) -> float:
     return peak_beyond(lambda: fit(X, Y, sizes, "pursuit")) / X.nbytes
 
 
-def lines_of(report: dict) -> list[str]:
+def lines_of(speed: list[dict], shares: dict[int, dict], beyond: dict[str, float]) -> list[str]:
     rows = []
-    for r in report["speed"]:
+    for r in speed:
         seconds = f"> {GDT_LIMIT:.0f}" if r["stopped"] else f"{r['seconds']:.3g}"
         times = (seconds, f"{r['product_seconds']:.3g}", f"{r['ratio']:.1f}")
         error = "" if r["error"] is None else f"{r['error']:.4f}"
@@ -126,16 +125,16 @@ def lines_of(report: dict) -> list[str]:
         rows.append([r["zeta"], r["solver"], *times, *fit])
     headings = ["ζ", "solver", "seconds", "one XᵀY", "ratio", "iterations", "relative error"]
     lines = [*table([*headings, "paper's GDT"], rows, text=2), ""]
-    for zeta, shares in report["shares"].items():
-        parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in shares.items())
+    for zeta, part_of in shares.items():
+        parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in part_of.items())
         lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
-    rows = [[name, f"{100 * part:.1f} %"] for name, part in report["memory"].items()]
+    rows = [[name, f"{100 * part:.1f} %"] for name, part in beyond.items()]
     lines += ["", *table(["memory beyond X", "peak, part of X"], rows)]
     return [*lines, *how()]
 
 
 def main() -> None:
-    parser = arguments_of(__doc__, json=True)
+    parser = arguments_of(__doc__)
     parser.add_argument("--zeta", type=int, nargs="+", default=[1, 5, 10, 20, 50, 100])
     options = parser.parse_args()
     console = Console()
@@ -144,19 +143,13 @@ def main() -> None:
         with console.status(f"ζ = {zeta}"):
             speed += measure(zeta)
     large = max(options.zeta)
-    report = {
-        "machine": machine(),
-        "speed": speed,
-        "shares": {zeta: time_shares(zeta) for zeta in options.zeta if zeta >= 20},
-        "memory": {
-            f"ζ = {large}, {dtype}, {order} order": in_own_process(memory, large, dtype, order)
-            for dtype in ("float64", "float32")
-            for order in ("C", "F")
-        },
+    shares = {zeta: time_shares(zeta) for zeta in options.zeta if zeta >= 20}
+    cases = [(dtype, order) for dtype in ("float64", "float32") for order in ("C", "F")]
+    beyond = {
+        f"ζ = {large}, {dtype}, {order} order": in_own_process(memory, large, dtype, order)
+        for dtype, order in cases
     }
-    publish(lines_of(report), options.markdown)
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    publish(lines_of(speed, shares, beyond), options.markdown)
 
 
 if __name__ == "__main__":

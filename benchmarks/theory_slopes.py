@@ -10,14 +10,11 @@ the root mean squared error ‖Θ̂ − Θ*‖ on the logarithm of the quantity 
 
 from __future__ import annotations
 
-import argparse
 import math
-import time
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, publish, runs_of_all, table
 
 import thinrank as tr
 
@@ -124,22 +121,15 @@ def slope(x: list[float], y: list[float]) -> float:
 def main() -> None:
     parser = arguments_of(__doc__, repetitions=20)
     parser.add_argument("--seed", type=int, default=600_000)
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    began = time.perf_counter()
     every = sorted({x for sweep in sweeps() for x in sweep.settings}, key=lambda x: str(asdict(x)))
-    tasks = [(x, options.seed + i) for x in every for i in range(options.repetitions)]
-    squares = Parallel(n_jobs=options.jobs)(delayed(error)(*task) for task in tasks)
-    errors = {
-        x: math.sqrt(
-            float(np.mean(squares[i * options.repetitions : (i + 1) * options.repetitions]))
-        )
-        for i, x in enumerate(every)
-    }
-    publish(report(errors, options, time.perf_counter() - began), options.markdown)
+    seeds = range(options.seed, options.seed + options.repetitions)
+    squares = runs_of_all(error, every, seeds, options)
+    errors = {x: math.sqrt(np.mean(part)) for x, part in zip(every, squares, strict=True)}
+    publish(report(errors, options.seed), options.markdown)
 
 
-def report(errors: dict[Setting, float], options: argparse.Namespace, seconds: float) -> list[str]:
+def report(errors: dict[Setting, float], seed: int) -> list[str]:
     rows = []
     for sweep in sweeps():
         found = slope(sweep.abscissae(), [errors[x] for x in sweep.settings])
@@ -169,12 +159,8 @@ def report(errors: dict[Setting, float], options: argparse.Namespace, seconds: f
         "",
     ]
     ranks = (1, 2, 4, 8)
-    rows = [[s, *(f"{lemma_ratio(r, s, options.seed):.2f}" for r in ranks)] for s in (10, 20, 40)]
-    lines += [*table(["s₁ = s₂", *(f"r = {r}" for r in ranks)], rows, text=0), ""]
-    command = (
-        f"python benchmarks/theory_slopes.py --runs {options.repetitions} --seed {options.seed}"
-    )
-    return [*lines, f"Command: `{command}`; {seconds:.0f} s; {machine()}."]
+    rows = [[s, *(f"{lemma_ratio(r, s, seed):.2f}" for r in ranks)] for s in (10, 20, 40)]
+    return [*lines, *table(["s₁ = s₂", *(f"r = {r}" for r in ranks)], rows, text=0), *how()]
 
 
 if __name__ == "__main__":
