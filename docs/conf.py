@@ -53,10 +53,14 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings give types and shapes
 
+# of the gallery, in their order
+SECTIONS = "start", "real_data", "understand", "kinds_of_data", "matrices", "applications"
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "within_subsection_order": "ExampleTitleSortKey",
+    "thumbnail_size": (640, 448),  # sharp at the width that pages.css gives them
     "abort_on_example_error": True,
     "parallel": True,  # as many processes as Sphinx has
     "download_all_examples": False,
@@ -90,7 +94,10 @@ def _write_redirects(app, error):
     """Write a page for every old address, which sends the browser to the new one."""
     if error or app.builder.format != "html":
         return
-    for old, new in REDIRECTS.items():
+    # examples had no sections
+    examples = Path(app.srcdir, "../examples").glob("*/*.py")
+    moved = {f"auto_examples/{p.stem}": f"{p.parent.name}/{p.stem}.html" for p in examples}
+    for old, new in (REDIRECTS | moved).items():
         page = Path(app.outdir) / f"{old}.html"
         page.write_text(
             f'<!DOCTYPE html><meta charset="utf-8"><title>This page has moved</title>'

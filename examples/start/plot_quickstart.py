@@ -10,7 +10,7 @@ The picture on the front page comes from this script:
 
 .. code-block:: bash
 
-    python examples/plot_quickstart.py docs/_static/quickstart.png
+    python examples/start/plot_quickstart.py docs/_static/quickstart.png
 """
 
 import sys

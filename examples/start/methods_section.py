@@ -9,7 +9,7 @@ documentation shows this script without running it:
 
 .. code-block:: bash
 
-    python examples/methods_section.py factors.pdf
+    python examples/start/methods_section.py factors.pdf
 """
 
 import sys
