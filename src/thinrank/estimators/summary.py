@@ -64,7 +64,7 @@ _LOWER_THAN = 0.7
 _FEW_SAMPLES = 30
 # Below this number of samples the held-out R² of the best of many models is noticeably too high: of
 # the Linnerud data (20 samples) it is 0.17, where nested cross-validation has -0.2 to 0.0 depending
-# on the seed (examples/real_data/plot_data_linnerud.py), of the concrete data (103) 0.51 and not 0.48.
+# on the seed (examples/real_data/plot_data_linnerud.py), of the concrete data 0.51, not 0.48.
 _CHOSEN_BY_LUCK = 100
 # ... unless it is as high as in the training rows, up to this. Rule of thumb.
 _LUCK_MATTERS = 0.02
