@@ -95,8 +95,12 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/theory_slopes.py \
 		--markdown $(RESULTS)/theory_slopes.md
-	for part in discoveries intervals generalization; do OMP_NUM_THREADS=1 $(BIN)/python \
-		benchmarks/inference.py $$part --markdown $(RESULTS)/inference_$$part.md; done
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py discoveries \
+		--markdown $(RESULTS)/inference_discoveries.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py intervals \
+		--markdown $(RESULTS)/inference_intervals.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py generalization \
+		--markdown $(RESULTS)/inference_generalization.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --plain --seed 40000 \
 		--markdown $(RESULTS)/selection.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \
