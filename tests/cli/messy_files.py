@@ -1,12 +1,14 @@
 """Small files for tests of the command line, and ways to run it."""
 
+import io
 import json
 import os
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
-from typer.testing import CliRunner
+from typer.main import get_command
 
 import thinrank
 from thinrank.cli import app
@@ -63,12 +65,23 @@ class Ran:
         return lines[0]
 
 
+COMMAND = get_command(app)
+
+
 def run(*arguments):
     """Run a command in this process."""
-    result = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="thinrank")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Ran(result.exit_code, result.stdout, result.stderr)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = exit_code(*arguments)
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def exit_code(*arguments):
+    """Run a command in this process with the standard streams as they are."""
+    try:
+        return COMMAND.main([str(each) for each in arguments], prog_name="thinrank")
+    except SystemExit as end:
+        return end.code
 
 
 def in_child(work):

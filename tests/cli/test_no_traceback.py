@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from messy_files import SIZES, environment, in_child, run, write_pair
+from messy_files import SIZES, environment, exit_code, in_child, run, write_pair
 
 import thinrank as tr
 from thinrank.calcium import CalciumImaging, make_movie
@@ -144,20 +144,15 @@ def test_a_limit_of_the_memory(here):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_standard_output_on_a_full_disk():
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "thinrank", "--version"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(),
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr.startswith("thinrank: ")
-    assert "No space left on device" in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_standard_output_on_a_full_disk(tmp_path):
+    def full():
+        sys.stdout = open("/dev/full", "w")  # noqa: SIM115
+        with open(tmp_path / "errors", "w") as sys.stderr:
+            return exit_code("--version")
+
+    assert in_child(full) == 1
+    (line,) = (tmp_path / "errors").read_text().splitlines()
+    assert line == "thinrank: standard output: No space left on device"
 
 
 def test_ctrl_c_during_an_import(here):

@@ -457,11 +457,13 @@ def test_a_line_without_end():
 
 
 def test_many_columns():
-    rng = np.random.default_rng(1)
+    rows = 12
     names = ",".join(f"g{j}" for j in range(100_000))
-    cells = [",".join(rng.integers(0, 10, 100_000).astype(str)) for _ in range(N)]
-    write("X.csv", with_column(x_text(), names, cells))
-    write("Y.csv", y_text())
+    digits = np.random.default_rng(1).integers(ord("0"), ord("9") + 1, (rows, 199_999), np.uint8)
+    digits[:, 1::2] = ord(",")
+    cells = [row.tobytes().decode() for row in digits]
+    write("X.csv", with_column("\n".join(x_text().splitlines()[: rows + 1]), names, cells))
+    write("Y.csv", y_text(order=range(rows)[::-1]))
     done = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES, "--keep", "g9", "--json")
     assert done.code == 0, done.out
     assert done.json["n_predictors"] == 100_006

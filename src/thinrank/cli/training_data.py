@@ -192,8 +192,7 @@ def _check_names(option: str, given: list[str], known: list[str], file: str) -> 
 
 def _check_no_copies(X: Table, Y: Table) -> None:
     """Raise an error if a response is among the predictors, which would predict it perfectly."""
-    columns = {_content(X, j): name for j, name in reversed([*enumerate(X.names)])}
-    copies = [name for j, name in enumerate(Y.names) if _content(Y, j) in columns]
+    copies = [name for j, name in enumerate(Y.names) if _is_among(X, Y.column(j), name)]
     if copies:
         raise TableError(
             f"{listed(copies)} in {X.file} and in {Y.file} have the same values: a response "
@@ -202,13 +201,17 @@ def _check_no_copies(X: Table, Y: Table) -> None:
         )
 
 
-def _content(table: Table, j: int) -> object:
-    """The values of a column as a key of a dictionary; its name if all of them are equal."""
-    column = table.column(j)
+def _is_among(X: Table, column: np.ndarray, name: str) -> bool:
+    """Whether X has the values of a column; if they are all equal, it must have the name, too."""
     if column.dtype.kind != "f":
-        return tuple(column)
+        return any(np.array_equal(column, texts) for texts in X.texts.values())
+    same = np.arange(X.shape[1])
+    for value, others in zip(column, X.numbers, strict=True):
+        found = others[same]
+        same = same[(found == value) | (np.isnan(found) & np.isnan(value))]
     observed = column[~np.isnan(column)]
-    return (column + 0.0).tobytes() if (observed[1:] != observed[:-1]).any() else table.names[j]
+    varies = bool((observed[1:] != observed[:-1]).any())
+    return any(varies or X.names[j] == name for j in same.tolist() if j not in X.texts)
 
 
 def _families(given: str, names: list[str]) -> dict[str, str]:
