@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import re
 import zipfile
 from pathlib import Path
 
@@ -257,6 +258,20 @@ def test_repeated_measures_and_missing_keys():
         (["1.2.3", "3.4.5"] * 20, "got '1.2.3'"),
         ([*["low"] * 20, *["1"] * 20], "got 'low'"),
         ([*["1"] * 39, "n.d."], "--missing n.d."),
+        (["yes", "no", "Yes", "NO"] * 10, "has 'NO', 'no', which are different categories only if"),
+        (["1/2", "3/4"] * 20, "got '1/2'"),
+        (["12:30", "13:45"] * 20, "got '12:30'"),
+        (["5-Jan", "7-Mar"] * 20, "got '5-Jan'"),
+        (['"1,2"', '"3,4"'] * 20, "got '1,2'"),
+        (["1'000", "2'000"] * 20, 'got "1\'000"'),
+        (["1 000", "2 000"] * 20, "got '1 000'"),
+        (["\u22121", "2"] * 20, "got '\u22121'"),
+        (["(1)", "2"] * 20, "got '(1)'"),
+        (["1D2", "2D2"] * 20, "got '1D2'"),
+        ([*["1"] * 39, "-"], "--missing -"),
+        ([*["1"] * 39, "None"], "--missing None"),
+        ([*["1"] * 39, "#DIV/0!"], "got '#DIV/0!'"),
+        ([*["1"] * 39, "TRUE"], "got 'TRUE'"),
         ([*["1.5"] * 39, '"1,5"'], "expected a number, got '1,5'"),
         ([*["1.5"] * 39, "inf"], "expected a finite number"),
         ([*["1.5"] * 39, "1e999"], "expected a finite number"),
@@ -294,6 +309,10 @@ def values_of(name):
             [np.nan, *range(1, N)],
         ),
         (["TRUE", "FALSE"] * 20, (), [0, 1] * 20),
+        (["+5", "-.5", "6.", "7"] * 10, (), [5, -0.5, 6, 7] * 10),
+        (["１", "２", "١", "٢"] * 10, (), [1, 2, 1, 2] * 10),
+        ([" m", "f", "f ", "m"] * 10, (), None),
+        (["yes", "no", "Yes", "NO"] * 10, ("--categories", "g"), None),
         ([str(i % 4) for i in range(N)], ("--categories", "g"), None),
         ([f"{i % 30} mg" for i in range(N)], ("--categories", "g"), None),
     ],
@@ -377,6 +396,11 @@ RIGHT = {
         for i, line in enumerate(t.splitlines())
     ),
     "line ends in names of rows": lambda t: swap(t, "\ns5,", '\n"s5",'),
+    "spaces that do not break": lambda t: t.replace(",", ",\u00a0"),
+    "full-width digits": lambda t: t.replace("1", "\uff11"),
+    "line ends in names of columns": lambda t: swap(t, "id,", '"i\nd",'),
+    "keys in upper case": lambda t: t.replace("\ns", "\nS"),
+    "a quoted delimiter in a key": lambda t: swap(t, "\ns5,", '\n"s5",'),
     "an empty column without name": lambda t: with_column(t, "", [""] * N),
 }
 
@@ -402,6 +426,25 @@ WRONG = {
     "text after a quote": (lambda t: cell(t, 7, 2, '"1"2'), "cannot be read"),
     "NUL bytes": (lambda t: cell(t, 7, 2, "1\0"), "is not a text file"),
     "latin-1": (lambda t: swap(t, "b,", "größe,").encode("latin-1"), "--encoding latin-1"),
+    "a comment": (lambda t: "# a, b\n" + t, "row 1: has 2 names, but the next row has 7 cells"),
+    "a title": (lambda t: "My data\n\n" + t, "row 1: has 1 names"),
+    "sep=": (lambda t: "sep=;\n" + t.replace(",", ";"), "row 1: has"),
+    "units below the header": (
+        lambda t: swap(t, "\ns0,", "\n,kg,m,s,kg,m,s\ns0,"), "the name of this row is missing"
+    ),
+    "a row of totals": (lambda t: t + "Total,1,1,1,1,1,1\n", "1 only in X.csv: 'Total'"),
+    "a line below the table": (lambda t: t + "Source: us\n", "row 42: has 1 cell, expected 7"),
+    "spaces between cells": (lambda t: t.replace(",", " "), "no column has the same values"),
+    "colons": (lambda t: t.replace(",", ":"), "no column has the same values"),
+    "fixed widths": (lambda t: re.sub(",-?", "     ", t), "no column has the same values"),
+    "an invisible character in a key": (lambda t: swap(t, "\ns5,", "\n\u200bs5,"), "1 only in"),
+    "a key twice": (lambda t: swap(t, "\ns5,", "\ns4,"), "'s4' is in rows 6 and 7"),
+    "UTF-16 without mark": (lambda t: t.encode("utf-16-le"), "is not a text file"),
+    "UTF-32 without mark": (lambda t: t.encode("utf-32-be"), "is not a text file"),
+    "EBCDIC": (lambda t: t.encode("cp500"), "is not UTF-8 text"),
+    "a NUL byte at the end": (lambda t: t + "\0", "is not a text file"),
+    "JSON": (lambda t: '[{"a": 1}]', "has a header and no rows"),
+    "the responses": (lambda t: y_text(), "have the same values"),
     "binary": (lambda t: b"PK\x03\x04\x00\x00", "is not a text file"),
     "a missing cell": (lambda t: cell(t, 7, 2, "NA"), "row 7, column 'b': cell is missing"),
     "an empty column": (

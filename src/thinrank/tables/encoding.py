@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.imports import import_optional
+from thinrank.tables.cells import canonical
 from thinrank.tables.errors import did_you_mean, listed, typed_name
 from thinrank.tables.table import Table
 
@@ -219,6 +220,16 @@ def _categories(
         raise table.error(
             f"has a different text in each of the {len(column)} rows; use it as names of the rows "
             f"(--index {shlex.quote(name)}) or leave it out (--drop {typed_name(name)})",
+            column=name,
+        )
+    written = defaultdict(list)
+    for value in sorted(counts):
+        written[canonical(value)].append(value)
+    alike = next((values for values in written.values() if len(values) > 1), [])
+    if alike and name not in declared:
+        raise table.error(
+            f"has {listed(alike)}, which are different categories only if you say so (--categories "
+            f"{typed_name(name)}); write them in one way",
             column=name,
         )
     many = len(counts) > _MANY or counts.total() < _ROWS_PER_CATEGORY * len(counts)
