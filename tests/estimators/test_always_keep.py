@@ -1,28 +1,60 @@
-"""Predictors that are always kept, against ordinary and penalised least squares by NumPy."""
+"""Predictors that are always kept: against NumPy, in the choice of sizes, kinds of X, messages."""
+
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
-from kept_data import (
-    KEPT,
-    NO_LIMITS,
-    OTHERS,
-    K,
-    N,
-    P,
-    assert_consistent,
-    data,
-    least_squares,
-    weights,
-    with_ones,
-)
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
 
-# --------------------------------------------------------------------------- closed forms
+N, P, K = 120, 12, 4
+KEPT = [3, 7, 8]
+OTHERS = [j for j in range(P) if j not in KEPT]
+NO_LIMITS = {"rank": K, "row_sparsity": None, "column_sparsity": None}
 
+
+def data(seed=0, n=N, p=P, noise=1.0, k=K):
+    """Kept predictors in odd units that are correlated with the others, of which three matter."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, len(KEPT)))
+    X = rng.standard_normal((n, p))
+    X += Z @ rng.standard_normal((len(KEPT), p))
+    X[:, KEPT] = Z * [100.0, 1.0, 0.01] + [500.0, 0.0, 3.0]
+    theta = np.zeros((p, k))
+    theta[[0, 4, 9]] = rng.standard_normal((3, 2)) @ rng.standard_normal((2, k))
+    beta = rng.standard_normal((len(KEPT), k)) * 3
+    return X, Z @ beta + X @ theta + noise * rng.standard_normal((n, k)) + 2.0
+
+
+def weights(n=N):
+    weight = np.random.default_rng(9).uniform(0.2, 3.0, n)
+    weight[5:9] = 0.0
+    return weight
+
+
+def with_ones(X, intercept):
+    return np.c_[np.ones(len(X)), X] if intercept else X
+
+
+def least_squares(X, Y, weight=None):
+    root = np.ones((len(X), 1)) if weight is None else np.sqrt(weight)[:, None]
+    return np.linalg.lstsq(root * X, root * Y, rcond=None)[0]
+
+
+def assert_consistent(est, X):
+    """``coef_`` contains all coefficients, and the kept ones are not in the factors."""
+    coef = est.coef_
+    np.testing.assert_allclose(est.predict(X), X @ coef.T + est.intercept_, atol=1e-9)
+    np.testing.assert_array_equal(coef[..., est.kept_], est.kept_coef_)
+    assert not np.isin(est.kept_, est.row_support_).any()
+    np.testing.assert_allclose(est.transform(X), X @ est.factors_.U - est.factor_means_)
+
+
+# --------------------------------------------------------------------------- closed forms
 
 # whether there is an intercept, weights of rows, standardisation
 some = pytest.mark.parametrize(
@@ -113,20 +145,8 @@ def test_rank_zero_is_least_squares_on_the_kept_predictors():
 # --------------------------------------------------------------------------- choice of sizes
 
 
-def confounded(seed, n=100, p=15, k=8):
-    """Like ``data``, with more responses and thus a clear signal."""
-    rng = np.random.default_rng(seed)
-    Z = rng.standard_normal((n, len(KEPT)))
-    X = rng.standard_normal((n, p)) + Z @ rng.standard_normal((len(KEPT), p))
-    X[:, KEPT] = Z
-    theta = np.zeros((p, k))
-    theta[[0, 4, 9]] = rng.standard_normal((3, 2)) @ rng.standard_normal((2, k))
-    beta = rng.standard_normal((len(KEPT), k)) * 3
-    return X, Z @ beta + X @ theta + 0.5 * rng.standard_normal((n, k))
-
-
 def test_support_with_confounders():
-    X, Y = confounded(0)
+    X, Y = data(n=100, p=15, noise=0.5, k=8)
     est = tr.SparseReducedRankRegressor(always_keep=KEPT).fit(X, Y)
     assert est.row_support_.tolist() == [0, 4, 9]
     assert est.rank_ == 2
@@ -140,7 +160,7 @@ def test_support_with_confounders():
 @pytest.mark.parametrize("criterion", ["pic", "bic"])
 def test_criteria_see_the_residuals(criterion):
     """Their choice is that on residuals of X and Y, which are computed by NumPy."""
-    X, Y = confounded(0)
+    X, Y = data(n=100, p=15, noise=0.5, k=8)
     Z = with_ones(X[:, KEPT], True)
     others = np.delete(X, KEPT, axis=1)
     left_X, left_Y = others - Z @ least_squares(Z, others), Y - Z @ least_squares(Z, Y)
@@ -214,3 +234,121 @@ def test_batches_that_occur_in_held_out_rows_only():
     for i, (train, test) in enumerate(splits):  # lstsq leaves out the column of zeros
         expected = held_out_error(X, Y, train, test, np.ones(N), True)
         np.testing.assert_allclose(-est.cv_results_[f"split{i}_test_score"][0], expected)
+
+
+# --------------------------------------------------------------------------- kinds of X
+
+
+def test_names_of_a_data_frame():
+    X, Y = data()
+    names = [f"x{j}" for j in range(P)]
+    frame = pd.DataFrame(X, columns=names)
+    by_index = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=KEPT).fit(X, Y)
+    mask = np.isin(np.arange(P), KEPT)
+    for always_keep in (["x8", "x3", "x7"], [8, "x3", 7], mask.tolist(), np.array(KEPT)):
+        est = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=always_keep).fit(frame, Y)
+        assert est.kept_.tolist() == KEPT
+        np.testing.assert_allclose(est.coef_, by_index.coef_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(est.predict(frame), by_index.predict(X), rtol=1e-6)
+
+
+# --------------------------------------------------------------------------- invariance
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_predictors_that_the_kept_ones_explain_are_left_out(standardize):
+    X, Y = data(n=80, p=15, noise=0.5)
+    more = np.c_[X, X[:, KEPT], X[:, KEPT] @ [1e-3, 2.0, 1.0] + 7, np.full(80, 3.0)]
+    est = tr.SparseReducedRankRegressor(always_keep=KEPT, standardize=standardize)
+    one, two = clone(est).fit(X, Y), clone(est).fit(more, Y)
+    assert two.row_support_.tolist() == one.row_support_.tolist()
+    np.testing.assert_allclose(two.coef_[:, :15], one.coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_dependent_kept_predictors():
+    """A duplicate, a combination and a constant column predict the same."""
+    X, Y = data()
+    more = np.c_[X, X[:, 3], X[:, 7] - X[:, 8], np.full(N, 4.0)]
+    one = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=KEPT).fit(X, Y)
+    two = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=[*KEPT, P, P + 1, P + 2]).fit(more, Y)
+    np.testing.assert_allclose(two.predict(more), one.predict(X), atol=1e-9)
+    assert np.abs(two.kept_coef_[:, -1]).max() == 0
+    np.testing.assert_allclose(two.kept_coef_[:, 0], two.kept_coef_[:, 3])
+    assert_consistent(two, more)
+
+
+def test_kept_predictors_explain_everything():
+    X, _ = data()
+    Y = X[:, KEPT] @ np.ones((3, K)) + 1
+    with pytest.warns(SelectionWarning, match="explain all others, or the responses"):
+        est = tr.SparseReducedRankRegressor(always_keep=KEPT).fit(X, Y)
+    np.testing.assert_allclose(est.predict(X), Y, atol=1e-9)
+    few = X[:4]
+    with pytest.warns(SelectionWarning, match="explain all others, or the responses"):
+        est = tr.SparseReducedRankRegressor(always_keep=KEPT, cv=2).fit(few, Y[:4] + few[:, :K])
+    np.testing.assert_allclose(est.predict(few), Y[:4] + few[:, :K], atol=1e-8)
+
+
+@pytest.mark.parametrize(("solver", "start"), [("pursuit", "forward"), ("gdt", "lasso")])
+def test_solvers_and_starts(solver, start):
+    X, Y = data(noise=0.3)
+    est = tr.SparseReducedRankRegressor(2, 3, K, always_keep=KEPT, solver=solver, start=start)
+    est.fit(X, Y)
+    assert est.row_support_.tolist() == [0, 4, 9]
+    again = clone(est).set_params(start=est.coef_.T).fit(X, Y)  # the kept rows are left out
+    np.testing.assert_allclose(again.predict(X), est.predict(X), atol=1e-3)
+
+
+# --------------------------------------------------------------------------- interface
+
+
+@pytest.mark.parametrize(
+    ("always_keep", "message"),
+    [
+        (["age"], "names need X to be a data frame"),
+        ("age", "must be a list of names or indices"),
+        (3, "must be a list of names or indices"),
+        ([P], f"indices from 0 to {P - 1}, got {P}"),
+        ([-1], f"indices from 0 to {P - 1}, got -1"),
+        ([0.5], "names or indices of predictors, got 0.5"),
+        ([1, True], "names or indices of predictors, got True"),
+        ([1, 2, 1], "every predictor once, got 1 repeatedly"),
+        (range(P), "must leave predictors to choose from"),
+        ([True] * 3, f"a mask of 3 entries, but X has {P} columns"),
+    ],
+)
+def test_what_is_refused(always_keep, message):
+    X, Y = data()
+    with pytest.raises(ValueError, match=message):
+        tr.SparseReducedRankRegressor(always_keep=always_keep).fit(X, Y)
+
+
+def test_unknown_and_repeated_names():
+    X, Y = data()
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(P)])
+    with pytest.raises(ValueError, match=r"name 'age', but X has 'x0', 'x1', .*, \.\.\.$"):
+        tr.SparseReducedRankRegressor(always_keep=["age"]).fit(frame, Y)
+    with pytest.raises(ValueError, match="every predictor once"):
+        tr.SparseReducedRankRegressor(always_keep=["x1", 1]).fit(frame, Y)
+
+
+def test_kept_predictors_are_not_counted_in_the_sizes():
+    X, Y = data()
+    tr.SparseReducedRankRegressor(K, P - 3, K, always_keep=KEPT).fit(X, Y)
+    with pytest.raises(ValueError, match="row_sparsity"):
+        tr.SparseReducedRankRegressor(K, P - 2, K, always_keep=KEPT).fit(X, Y)
+    with pytest.raises(ValueError, match="row_sparsit"):
+        tr.SparseReducedRankRegressorCV([1], [P - 2], always_keep=KEPT).fit(X, Y)
+
+
+def test_clone_pickle_and_another_fit():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=KEPT).fit(X, Y)
+    loaded = pickle.loads(pickle.dumps(est))
+    np.testing.assert_allclose(loaded.predict(X), est.predict(X))
+    assert clone(est).always_keep == KEPT
+    est.set_params(always_keep=None).fit(X, Y)
+    fresh = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=[]).fit(X, Y)
+    np.testing.assert_allclose(est.predict(X), fresh.predict(X))
+    assert fresh.kept_.tolist() == []
+    assert fresh.kept_coef_.shape == (K, 0)

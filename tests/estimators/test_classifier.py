@@ -150,7 +150,7 @@ def test_separated_classes():
 
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_automatic_sizes_with_separated_classes():
-    X, y = (each[::2] for each in load_iris(return_X_y=True))
+    X, y = (each[::4] for each in load_iris(return_X_y=True))
     est = tr.SparseReducedRankClassifier(1, "auto", None, cv=2).fit(X, y)
     assert est.score(X, y) > 0.9
     assert np.all(np.isfinite(est.coef_))
@@ -190,18 +190,6 @@ def test_frames_sparse_arrays_clone_and_pickle():
     again = pickle.loads(pickle.dumps(dense))
     np.testing.assert_array_equal(again.predict(frame), dense.predict(frame))
     assert "rank=1, ridge=0.1" in repr(est)
-
-
-def test_libraries(library, dtype):
-    X, y = data(3)
-    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.1)
-    reference = clone(est).fit(X, y)
-    moved = library.array(X, dtype)
-    est.fit(moved, library.index(y))
-    library.check(est.coef_, est.predict_proba(moved), dtype=dtype)
-    tol = 5e-3 if dtype == "float32" else 1e-7
-    np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)
-    assert np.mean(est.predict(moved) == reference.predict(X)) > 0.98
 
 
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")

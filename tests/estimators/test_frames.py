@@ -26,7 +26,7 @@ def data():
     [
         lambda: tr.SparseReducedRankRegressor(**SIZES),
         lambda: tr.SparseReducedRankGLM("gaussian", **SIZES),
-        lambda: tr.SparseReducedRankRegressorCV([1], [2], [2], [0.0]),
+        lambda: tr.SparseReducedRankRegressorCV([1], [2], [2], [0.0], cv=2),
     ],
 )
 def test_polars_frames_are_read_like_those_of_pandas(make):

@@ -11,9 +11,9 @@ _GIVEN = {"rank": 1, "row_sparsity": None, "column_sparsity": None, "ridge": 0.1
 # every estimator once, with settings that are quick
 ESTIMATORS = [
     tr.SparseReducedRankRegressor(**_GIVEN, tol=1e-12),
-    tr.SparseReducedRankRegressorCV([1], [None], [None], [0.1, 1.0], cv=2),
+    tr.SparseReducedRankRegressorCV([1], [None], [None], [0.1], cv=2),
     tr.SparseReducedRankGLM(**_GIVEN, tol=1e-12),
-    tr.SparseReducedRankClassifier(1, None, None, ridge=1.0, tol=1e-12),
+    tr.SparseReducedRankClassifier(1, None, None, ridge=10.0, exchange=False, max_iter=1),
     tr.SparseSVD(1, 3, 2),
     tr.SparsePCA(rank=1, column_sparsity=1, standardize=True, shared_support=False),
     tr.SparseMatrixCompletion(1, None, None, ridge=0.1),

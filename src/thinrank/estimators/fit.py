@@ -403,7 +403,7 @@ def find_sizes(
     }
     with ExitStack() as bar:
         if estimator.verbose > 0:
-            shown = progress_bar("searching", 1.0, count=False, time_left=True)
+            shown = progress_bar("choosing sizes", 1.0, count=False, time_left=True)
             update = bar.enter_context(shown)
             options["progress"] = lambda share, text: update(share, text=text)
         search, last = _in_units_of_noise(problem, space, splits_of, options, seed)

@@ -265,7 +265,7 @@ class Search:
         width = max(-(-len(paths) // parts), 1)
         each = [(paths[i : i + width], rows, most) for i in range(0, len(paths), width)]
         key = f"tables {[(ridge, sorted(wanted)) for ridge, wanted in jobs]}"
-        results = recalled(key, lambda: self._in_parallel(path_tables, each, "paths of predictors"))
+        results = recalled(key, lambda: self._in_parallel(path_tables, each, "ordering predictors"))
         found = iter([own for part in results for own in part])
         tables: list[Table] = []
         for ridge, _ in jobs:
@@ -346,8 +346,8 @@ class Search:
             search_round=self._round,
         )
         self.records.append(record)
-        rank, rows, columns, ridge, _ = evaluation.sizes
-        text = f"rank {rank}, {rows} × {columns}, ridge {ridge:.2g}  best score {record.best:.6g}"
+        rank, rows, columns, *_ = evaluation.sizes
+        text = f"rank {rank}, {rows} predictors, {columns} responses" if rank else "the means only"
         self._report((self._end - self._done) / _STEPS, text)
         if self._callback is not None and self._callback(record):
             raise StopSearch
