@@ -32,6 +32,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 NAME_WIDTH = 28  # largest number of characters of a label
 ROW = 0.19  # height of a name in a new figure, in inches
+_HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 _LINE = 1.25  # height of a line of text, in font sizes
 _LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points
 
@@ -47,11 +48,11 @@ def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
     return ax
 
 
-def check_count(name: str, value: Any) -> int:
-    """The value of an argument that is a number of things; a ValueError unless it is one."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
-    return int(value)
+def check_counts(**given: Any) -> None:
+    """A ValueError unless every argument is a number of things."""
+    for name, value in given.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
@@ -190,10 +191,18 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def signed_bars(ax: Axes, heights: np.ndarray, values: np.ndarray, place: int, half: float) -> None:
-    """Bars to both sides of ``place``, at most ``half`` long, with a line between the sides."""
-    ax.barh(heights, values * half, left=place, height=0.75, color=by_sign(values))
-    ax.plot([place, place], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
+def by_main_column(values: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """Names by the column in which they are largest, and by their value there."""
+    main = np.argmax(np.abs(values[shown]), axis=1)
+    return shown[np.lexsort((-values[shown, main], main))]
+
+
+def bar_columns(ax: Axes, heights: np.ndarray, values: np.ndarray, shown: np.ndarray) -> None:
+    """Bars to both sides of the whole numbers, relative to the longest of each column of values."""
+    for place, column in enumerate(values.T):
+        own = column[shown] / (float(np.abs(column).max()) or 1.0)
+        ax.barh(heights, own * _HALF, left=place, height=0.75, color=by_sign(own))
+        ax.plot([place, place], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
 
 
 def write_instead(ax: Axes, message: str) -> Axes:
@@ -233,23 +242,15 @@ def whole_numbers(ax: Axes, which: str) -> None:
     ruler.set_major_locator(import_optional("matplotlib.ticker").MaxNLocator(integer=True))
 
 
-def log_scale(
-    ax: Axes, which: str, low: float, high: float, *, ratio: float = 10.0, with_zero: bool = False
-) -> bool:
+def log_scale(ax: Axes, which: str, low: float, high: float, *, ratio: float = 10.0) -> bool:
     """Use a logarithmic scale with plain numbers if the values span more than a ratio."""
     if not 0 < ratio * low < high:
         return False
     ticker = import_optional("matplotlib.ticker")
     ruler = ax.xaxis if which == "x" else ax.yaxis
     digits = (1.0,) if high > 300 * low else (1.0, 2.0, 5.0)
-    if with_zero:
-        (ax.set_xscale if which == "x" else ax.set_yscale)("symlog", linthresh=1.0)
-        powers = [10.0**i for i in range(len(f"{high:.0f}"))]
-        ticks = [0.0, *(digit * power for power in powers for digit in digits)]
-        ruler.set_major_locator(ticker.FixedLocator(ticks))
-    else:
-        ax.set(**{f"{which}scale": "log"})
-        ruler.set_major_locator(ticker.LogLocator(subs=digits))
+    ax.set(**{f"{which}scale": "log"})
+    ruler.set_major_locator(ticker.LogLocator(subs=digits))
     ruler.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     ruler.set_minor_locator(ticker.NullLocator())
     return True
@@ -258,8 +259,8 @@ def log_scale(
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Positions at least a gap apart and close to the given ones, in the same order.
 
-    Labels that would overlap are spread around their mean and moved inside the limits. If they
-    do not fit, they are spaced evenly over the whole range.
+    Labels that would overlap are spread around their places, inside the limits. If they do not
+    fit, they are spaced evenly over the whole range.
 
     Examples
     --------
@@ -267,28 +268,14 @@ def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[
     [0.5, 5.0, 1.5]
     """
     count = len(places)
-    order = sorted(range(count), key=lambda i: places[i])
-    found = [0.0] * count
-    if count > 1 and (count - 1) * gap >= high - low:
-        for i, place in zip(order, np.linspace(low, high, count).tolist(), strict=True):
-            found[i] = place
-        return found
-
-    def lowest(members: Sequence[int]) -> float:
-        span = gap * (len(members) - 1)
-        mean = sum(places[i] for i in members) / len(members)
-        return min(max(mean - span / 2, low), max(high - span, low))
-
-    groups: list[list[int]] = []  # each with its members from low to high
-    for i in order:
-        groups.append([i])
-        while len(groups) > 1 and lowest(groups[-2]) + gap * len(groups[-2]) > lowest(groups[-1]):
-            groups[-2:] = [groups[-2] + groups[-1]]
-    for members in groups:
-        begin = float(lowest(members))
-        for step, i in enumerate(members):
-            found[i] = begin + step * gap
-    return found
+    order = np.argsort(places, kind="stable")
+    steps = min(gap, (high - low) / max(count - 1, 1)) * np.arange(count)
+    free = np.clip(np.asarray(places)[order] - steps, low, high - steps[-1:])
+    # the mean of moving upwards only and downwards only keeps the gaps, too
+    up, down = np.maximum.accumulate(free), np.minimum.accumulate(free[::-1])[::-1]
+    found = np.empty(count)
+    found[order] = (up + down) / 2 + steps
+    return [float(place) for place in found]
 
 
 def with_fonts(ax: Axes) -> Axes:

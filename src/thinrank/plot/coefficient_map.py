@@ -63,8 +63,7 @@ def coefficients(
     >>> ax.images[0].get_array().shape
     (5, 13)
     """
-    max_predictors = canvas.check_count("max_predictors", max_predictors)
-    max_responses = canvas.check_count("max_responses", max_responses)
+    canvas.check_counts(max_predictors=max_predictors, max_responses=max_responses)
     model = canvas.fitted_model(est)
     rows, columns, values = canvas.selected(model, standardized)
     high, wide = min(len(rows), max_predictors), min(len(columns), max_responses)

@@ -15,7 +15,6 @@ from thinrank.plot.canvas import GRAY, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 _SPACE = 1.6  # least number of rows between predictors and responses, for a title
 _TITLE = 8.0  # font size of these titles, in points
 NO_FACTORS = "The rank is 0: there are no factors."
@@ -69,10 +68,11 @@ def factors(
     >>> [label.get_text().split()[:2] for label in ax.get_xticklabels()]
     [['factor', '1'], ['factor', '2']]
     """
-    max_predictors = canvas.check_count("max_predictors", max_predictors)
-    max_responses = canvas.check_count("max_responses", max_responses)
+    canvas.check_counts(
+        max_predictors=max_predictors, max_responses=max_responses, max_factors=max_factors
+    )
     model = canvas.fitted_model(est)
-    which = _which(factors, model.rank, canvas.check_count("max_factors", max_factors))
+    which = _which(factors, model.rank, max_factors)
     left, right = (loadings[:, which] for loadings in canvas.loadings_of(model))
     high = min(int(np.count_nonzero(left.any(axis=1))), max_predictors)
     low = min(int(np.count_nonzero(right.any(axis=1))), max_responses)
@@ -120,22 +120,13 @@ def _draw_sides(
     kinds = ("predictors", model.predictor_names), (canvas.plural(model.noun), model.response_names)
     for (kind, names), values, limit in zip(kinds, sides, most, strict=True):
         total = int(np.count_nonzero(values.any(axis=1)))
-        shown = _in_order(values, strongest(np.abs(values).max(axis=1), limit))
+        shown = canvas.by_main_column(values, strongest(np.abs(values).max(axis=1), limit))
         heights = place + np.arange(len(shown))
         note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
         ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GRAY, va="center")
-        for column, own in enumerate(values.T):
-            largest = float(np.abs(own).max()) or 1.0
-            canvas.signed_bars(ax, heights, own[shown] / largest, column, _HALF)
+        canvas.bar_columns(ax, heights, values, shown)
         places += heights.tolist()
         labels += canvas.names_at(names, shown)
         place = float(heights[-1]) + 1 + space
     ax.set_ylim(place - space - 0.4, -space)
     canvas.name_axis(ax, "y", places, labels)
-
-
-def _in_order(loadings: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """Names by the factor on which they load most, and by their loading on it."""
-    main = np.argmax(np.abs(loadings[shown]), axis=1)
-    values = loadings[shown, main]
-    return shown[np.lexsort((-values, main))]

@@ -70,9 +70,9 @@ def network(
     20
     """
     through = canvas.check_choice("through", through, ("factors", "coefficients"))
-    max_edges = canvas.check_count("max_edges", max_edges)
-    max_predictors = canvas.check_count("max_predictors", max_predictors)
-    max_responses = canvas.check_count("max_responses", max_responses)
+    canvas.check_counts(
+        max_edges=max_edges, max_predictors=max_predictors, max_responses=max_responses
+    )
     model = canvas.fitted_model(est)
     rows, columns, values = canvas.selected(model)
     tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))

@@ -89,8 +89,7 @@ def biplot(
     ('factor 1', 5)
     """
     arrows = canvas.check_choice("arrows", arrows, ("responses", "predictors", "none"))
-    max_arrows = canvas.check_count("max_arrows", max_arrows)
-    max_labels = canvas.check_count("max_labels", max_labels)
+    canvas.check_counts(max_arrows=max_arrows, max_labels=max_labels)
     model = canvas.fitted_model(est)
     pair = _pair(factors, model.rank)
     ax = canvas.axes_of(ax, 6.0, 5.2)
@@ -153,7 +152,7 @@ def correlation_circle(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['predictors', 'responses']
     """
-    max_names = canvas.check_count("max_names", max_names)
+    canvas.check_counts(max_names=max_names)
     model = canvas.fitted_model(est)
     pair = _pair(factors, model.rank)
     ax = canvas.axes_of(ax, 6.4, 6.0)

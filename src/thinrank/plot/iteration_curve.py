@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_SUPPORTS = "row_support", "column_support"
+
+
 def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) -> Axes:
     """Draw the objective, or the relative change, after each iteration of the final fit.
 
@@ -94,17 +97,9 @@ def _settled(history: History) -> int | None:
         return None
     settled = last.iteration
     for record in reversed(history):
-        if not (
-            _same(record.row_support, last.row_support)
-            and _same(record.column_support, last.column_support)
-        ):
+        pairs = [(getattr(r, name) for r in (record, last)) for name in _SUPPORTS]
+        # iterations with one support share an array
+        if not all(a is b or (a.shape == b.shape and (a == b).all()) for a, b in pairs):
             break
         settled = record.iteration
     return settled if settled > history[0].iteration else None
-
-
-def _same(first: Any, second: Any) -> bool:
-    """Whether two supports are equal; iterations with one support share an array."""
-    if first is second or first is None or second is None:
-        return first is second
-    return first.shape == second.shape and bool((first == second).all())

@@ -18,7 +18,6 @@ from thinrank.plot.canvas import ACCENT, CATEGORIES, DIVERGING, GRAY, QUIET, nam
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 # Part of the entries that may exceed the ends of the color scale, so that a few large ones do not
 # make all others pale.
 _BEYOND = 0.01
@@ -58,23 +57,19 @@ def loadings(
     >>> len(ax.get_yticklabels())
     10
     """
-    max_columns = canvas.check_count("max_columns", max_columns)
+    canvas.check_counts(max_columns=max_columns, max_components=max_components)
     parts = _decomposition(est)
-    count = min(parts.rank, canvas.check_count("max_components", max_components))
-    values = parts.components[:count]
-    used = int(np.count_nonzero(values.any(axis=0)))
+    count = min(parts.rank, max_components)
+    values = parts.components[:count].T
+    used = int(np.count_nonzero(values.any(axis=1)))
     high = min(used, max_columns)
     width = min(max(2.6 + 1.2 * count, 4.8), 11.0)
     ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * high, 2.4))
     if not parts.rank:
         return canvas.write_instead(ax, "The rank is 0: there are no components.")
-    strength = np.abs(values).max(axis=0)
-    shown = canvas.strongest(strength, min(high, canvas.room(ax, "y")))
-    main = np.argmax(np.abs(values[:, shown]), axis=0)
-    shown = shown[np.lexsort((-values[main, shown], main))]
-    for component, row in enumerate(values):
-        longest = float(np.abs(row).max()) or 1.0
-        canvas.signed_bars(ax, np.arange(len(shown)), row[shown] / longest, component, _HALF)
+    shown = canvas.strongest(np.abs(values).max(axis=1), min(high, canvas.room(ax, "y")))
+    shown = canvas.by_main_column(values, shown)
+    canvas.bar_columns(ax, np.arange(len(shown)), values, shown)
     canvas.name_rows(ax, names_at(parts.names, shown))
     ax.set_xticks(range(count), [f"component {i + 1}" for i in range(count)], fontsize=9)
     ax.set_xlim(-0.55, count - 0.45)
@@ -122,8 +117,7 @@ def biclusters(
     >>> len(ax.patches)
     1
     """
-    max_rows = canvas.check_count("max_rows", max_rows)
-    max_columns = canvas.check_count("max_columns", max_columns)
+    canvas.check_counts(max_rows=max_rows, max_columns=max_columns)
     parts = _decomposition(est)
     matrix = _matrix_of(X, parts)
     ax = canvas.axes_of(ax, 6.4, 5.4)
@@ -189,7 +183,7 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     >>> ax.get_title()
     'rank 1'
     """
-    max_values = canvas.check_count("max_values", max_values)
+    canvas.check_counts(max_values=max_values)
     parts = _decomposition(est)
     matrix = _matrix_of(X, parts).astype(float) - np.asarray(getattr(est, "mean_", 0.0))
     fitted = (parts.left / np.maximum(np.linalg.norm(parts.left, axis=0), 1e-300)) * parts.values

@@ -53,8 +53,8 @@ def stability(
     'selection frequency'
     """
     axis = canvas.check_choice("axis", axis, tuple(_KINDS))
-    max_names = canvas.check_count("max_names", max_names)
-    part = _part(table, axis)
+    canvas.check_counts(max_names=max_names)
+    part = part_of(table, axis)
     frequency = part["frequency"].to_numpy(dtype=np.float64)
     stable = part["stable"].to_numpy(dtype=bool)
     found = int(np.count_nonzero(frequency))
@@ -109,7 +109,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
             "result must be what tr.inference.select_predictors returns, got "
             f"{type(result).__name__}"
         )
-    max_names = canvas.check_count("max_names", max_names)
+    canvas.check_counts(max_names=max_names)
     sizes = np.abs(result.statistics)
     some = int(np.count_nonzero(sizes))
     ax = _axes(ax, min(max_names, some))
@@ -162,7 +162,7 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
             "result must be what tr.inference.confidence_intervals returns, got "
             f"{type(result).__name__}"
         )
-    max_names = canvas.check_count("max_names", max_names)
+    canvas.check_counts(max_names=max_names)
     total = len(result.estimate)
     ax = _axes(ax, min(max_names, total))
     count = min(max_names, canvas.room(ax, "y"), total)
@@ -210,13 +210,13 @@ def _named(ax: Axes, labels: list[str]) -> Axes:
     return canvas.with_fonts(ax)
 
 
-def _part(table: Any, axis: str) -> Any:
-    """The rows of the table for predictors, responses or pairs."""
+def part_of(table: Any, axis: str, argument: str = "table") -> Any:
+    """The rows of a table of frequencies for predictors, responses or pairs."""
     missing = [name for name in _COLUMNS if name not in getattr(table, "columns", ())]
     if missing:
         raise ValueError(
-            "table must be the data frame that tr.selection.stability returns; it has no column "
-            f"{missing[0]!r}"
+            f"{argument} must be the data frame that tr.selection.stability returns; it has no "
+            f"column {missing[0]!r}"
         )
     part = table[table["axis"] == axis]
     if len(part) == 0:

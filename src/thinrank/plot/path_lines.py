@@ -60,7 +60,7 @@ def path(
             f"result must be what tr.selection.path(est, X, Y) returns, got {type(result).__name__}"
         )
     show = canvas.check_choice("show", show, ("strength", "score"))
-    max_labels = canvas.check_count("max_labels", max_labels)
+    canvas.check_counts(max_labels=max_labels)
     ax = canvas.axes_of(ax, 7.2, 4.6)
     counts = result.row_sparsities
     if not canvas.log_scale(ax, "x", float(counts[0]), float(counts[-1]), ratio=30.0):

@@ -66,7 +66,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of predictors'
     """
-    max_ranks = canvas.check_count("max_ranks", max_ranks)
+    canvas.check_counts(max_ranks=max_ranks)
     check_is_fitted(est, "best_params_")
     records = last_search(getattr(est, "search_", []))
     if not getattr(est, "search_", []):
@@ -95,7 +95,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     points = [point for rank in ranks for point in lines[rank]]
     rows = [row for row, _ in points]
     zero = any(record is null for record in found.values())
-    if not (points and canvas.log_scale(ax, "x", min(rows), max(rows), with_zero=zero)):
+    if zero or not (points and canvas.log_scale(ax, "x", min(rows), max(rows))):
         canvas.whole_numbers(ax, "x")
     scores = [score for _, score in points] + ([] if null is None else [null.objective])
     log = canvas.log_scale(ax, "y", min(scores), max(scores), ratio=4.0)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import platform
-import reprlib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
@@ -19,6 +17,7 @@ from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings, score_name
 from thinrank.estimators.summary import Summary
 from thinrank.plot.canvas import fitted_model
+from thinrank.plot.name_bars import part_of
 from thinrank.plot.search_curves import chosen_record
 from thinrank.report import model_figures as figures
 from thinrank.report.document import (
@@ -44,7 +43,6 @@ _UNITS = (
     "every response is in units of its noise, so that 1 is an error as large as the noise; "
     "otherwise in the units of the data, squared."
 )
-_STABILITY_COLUMNS = ("axis", "index", "name", "frequency", "stable")
 
 
 def write(
@@ -350,8 +348,7 @@ def _origin(est: Any, command: str | None) -> list[Block]:
     names = ("thinrank", *_LIBRARIES)
     versions = [f"Python {platform.python_version()}", *(f"{n} {version(n)}" for n in names)]
     rows = [
-        ("estimator", type(est).__name__),
-        ("settings", _settings(est) or "defaults"),
+        ("estimator", " ".join(repr(est).split())),
         ("end of the fit", str(getattr(est, "status_", ""))),
         ("versions", ", ".join(versions)),
     ]
@@ -362,20 +359,6 @@ def _origin(est: Any, command: str | None) -> list[Block]:
     if command:
         blocks.insert(1, Text(f"Command: `{command}`"))
     return blocks
-
-
-def _settings(est: Any) -> str:
-    """The parameters that are not the defaults."""
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(type(est).__init__).parameters.items()
-    }
-    given = est.get_params(deep=False)
-    return ", ".join(
-        f"{name}={reprlib.repr(value)}"
-        for name, value in given.items()
-        if reprlib.repr(value) != reprlib.repr(defaults.get(name))
-    )
 
 
 def _check_file(path: Path | str) -> Path:
@@ -392,14 +375,7 @@ def _frequency(table: Any, count: int) -> np.ndarray | None:
     """The selection frequencies of all predictors, after a check of the table."""
     if table is None:
         return None
-    known = getattr(table, "columns", ())
-    for name in _STABILITY_COLUMNS:
-        if name not in known:
-            raise ValueError(
-                "stability must be the data frame that tr.selection.stability returns; it has no "
-                f"column {name!r}"
-            )
-    part = table[table["axis"] == "row"]
+    part = part_of(table, "row", "stability")
     if len(part) != count:
         raise ValueError(
             f"stability has {len(part)} predictors, but the model has {count}; it belongs to other "
