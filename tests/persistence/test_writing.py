@@ -164,7 +164,7 @@ import sys
 import numpy as np
 import thinrank as tr
 
-for _ in range(60):
+for _ in range(12):
     number = float(sys.argv[2])
     tr.save(tr.Factors(np.full((3, 1), number), np.ones((2, 1))), sys.argv[1], overwrite=True)
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,56 +37,30 @@ _SELECTED = (
 )
 
 
-class _Text(NamedTuple):
-    """A result in words: sentences, a table, sentences below it and lists with headings."""
-
-    above: list[str]
-    headers: list[str]
-    rows: list[list[str]]
-    texts: int  # number of columns, from the left, that are no numbers
-    more: str  # what the table leaves out
-    below: list[str]
-    lists: dict[str, list[str]]
-
-
 class Result:
-    """A result that is shown as text, in notebooks as a page, and as a data frame."""
+    """A result that is shown as text, and has its numbers in a data frame."""
 
     def __str__(self) -> str:
-        text = self._text()
-        lines = [line for part in text.above for line in wrap(part, 80)]
-        if text.rows:
-            numbers = range(text.texts, len(text.headers))
-            lines += text_table(text.headers, text.rows, tuple(numbers))
-            lines += [f"  {text.more}"] if text.more else []
-        lines += text.below
-        for heading, sentences in text.lists.items():
-            lines.append(f"{heading}:")
-            for part in sentences:
-                lines += wrap(part, 80, initial_indent="- ", subsequent_indent="  ")
-        return "\n".join(lines)
+        return "\n".join(self._lines())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        text = self._text()
+        return f"<pre>{escape(str(self))}</pre>"
 
-        def cells(tag: str, row: Sequence[str]) -> str:
-            return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
-
-        parts = [f"<p>{escape(line)}</p>" for line in text.above]
-        if text.rows:
-            body = "".join(f"<tr>{cells('td', row)}</tr>" for row in text.rows)
-            head = f"<thead><tr>{cells('th', text.headers)}</tr></thead>"
-            parts.append(f"<table>{head}<tbody>{body}</tbody></table>")
-        parts += [f"<p>{escape(line)}</p>" for line in (text.more, *text.below) if line]
-        for heading, sentences in text.lists.items():
-            items = "".join(f"<li>{escape(part)}</li>" for part in sentences)
-            parts.append(f"<p>{heading}:</p><ul>{items}</ul>")
-        return f"<div>{''.join(parts)}</div>"
-
-    def _text(self) -> _Text:
+    def _lines(self) -> list[str]:
         raise NotImplementedError
+
+
+def _paragraphs(sentences: Sequence[str]) -> list[str]:
+    return [line for part in sentences for line in wrap(part, 80)]
+
+
+def _listed(heading: str, sentences: Sequence[str]) -> list[str]:
+    lines = [f"{heading}:"] if sentences else []
+    for part in sentences:
+        lines += wrap(part, 80, initial_indent="- ", subsequent_indent="  ")
+    return lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +148,7 @@ class Discoveries(Result):
             }
         return import_optional("pandas").DataFrame(columns)
 
-    def _text(self) -> _Text:
+    def _lines(self) -> list[str]:
         count, among = len(self.selected), len(self.statistics)
         head = (
             f"{count} of {among} predictor{'s' * (among > 1)} selected at a false discovery rate "
@@ -185,19 +159,24 @@ class Discoveries(Result):
                 f"No predictor of {among} is selected at a false discovery rate of {self.fdr:g}. "
                 "This is no evidence that none has an effect."
             )
-        shown = np.argsort(-self.statistics[self.selected], kind="stable")[:_MOST_SHOWN]
-        shown = self.selected[shown]
-        headers = ["predictor", self.statistic_name]
-        rows = [[self.feature_names[j], f"{self.statistics[j]:.3g}"] for j in shown]
-        parts = (self.p_values, self.weights, self.adjusted_p_values)
-        for name, values in zip(("p-value", "weight", "adjusted"), parts, strict=True):
-            if values is not None:
-                headers.append(name)
-                for row, j in zip(rows, shown, strict=True):
-                    row.append(f"{values[j]:.2g}")
-        more = f"… and {count - _MOST_SHOWN} more" if count > _MOST_SHOWN else ""
         method = f"Method: {_METHODS[self.method][0]}. {self.reason}"
-        return _Text([head, method, *self.remarks], headers, rows, 1, more, [], {})
+        lines = _paragraphs([head, method, *self.remarks])
+        shown = np.argsort(-self.statistics[self.selected], kind="stable")[:_MOST_SHOWN]
+        every = {
+            self.statistic_name: self.statistics,
+            "p-value": self.p_values,
+            "weight": self.weights,
+            "adjusted": self.adjusted_p_values,
+        }
+        columns = {name: values for name, values in every.items() if values is not None}
+        rows = [
+            [self.feature_names[j], *(f"{values[j]:.3g}" for values in columns.values())]
+            for j in self.selected[shown]
+        ]
+        if rows:
+            numbers = range(1, 1 + len(columns))
+            lines += text_table(["predictor", *columns], rows, tuple(numbers))
+        return lines + [f"  … and {count - _MOST_SHOWN} more"] * (count > _MOST_SHOWN)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,8 +291,12 @@ default="estimate"
         found[self.index[:, 0], self.index[:, 1]] = getattr(self, what)
         return found
 
-    def _text(self) -> _Text:
+    def _lines(self) -> list[str]:
         tested = self.of != "predictions"
+        noun = "quantities of layers" if self.of == "layers" else self.of
+        head = [f"{self.level * 100:g} % confidence intervals for {len(self)} {noun}"]
+        if self.selected and self.of == "coefficients":
+            head.append(_SELECTED)
         rows = [
             [
                 *(names[i] for names in self.labels.values()),
@@ -323,15 +306,14 @@ default="estimate"
             for i in range(min(len(self), _MOST_SHOWN))
         ]
         headers = [*self.labels, "estimate", "lower", "upper", *["adj. p"] * tested]
-        noun = "quantities of layers" if self.of == "layers" else self.of
-        above = [f"{self.level * 100:g} % confidence intervals for {len(self)} {noun}"]
-        if self.selected and self.of == "coefficients":
-            above.append(_SELECTED)
-        more = f"... {len(self) - _MOST_SHOWN} more: to_frame()" if len(self) > _MOST_SHOWN else ""
-        named = self.correction is not None and tested
-        below = [f"adj. p: {_CORRECTIONS[str(self.correction)]}"] if named else []
-        lists = {"Assumed": self.assumptions} | ({"Note": self.remarks} if self.remarks else {})
-        return _Text(above, headers, rows, len(self.labels), more, below, lists)
+        lines = _paragraphs(head)
+        if rows:
+            lines += text_table(headers, rows, tuple(range(len(self.labels), len(headers))))
+        if len(self) > _MOST_SHOWN:
+            lines.append(f"  ... {len(self) - _MOST_SHOWN} more: to_frame()")
+        if self.correction is not None and tested:
+            lines.append(f"adj. p: {_CORRECTIONS[self.correction]}")
+        return lines + _listed("Assumed", self.assumptions) + _listed("Note", self.remarks)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -400,19 +382,19 @@ class Generalization(Result):
         names = ["all responses", *self.response_names]
         return frames.DataFrame(columns, index=frames.Index(names, name="response"))
 
-    def _text(self) -> _Text:
+    def _lines(self) -> list[str]:
         words = {"r2": "R² on new data", "mse": "Mean squared error on new data"}
         name = words.get(self.metric, f"{self.metric} on new data")
         percent = f"{self.level * 100:g} %"
-        below = [
+        return [
             f"{name}: {self.estimate:.4g}, {percent} interval {self.lower:.4g} to {self.upper:.4g}",
             f"  ordinary cross-validation: {self.cv_estimate:.4g}, "
             f"{self.cv_lower:.4g} to {self.cv_upper:.4g}",
             f"  standard error: {self.inflation:.2f} times that of ordinary cross-validation",
             f"  nested cross-validation: {self.n_fits} fits, {self.n_folds} folds, "
             f"{self.n_repeats} partition{'' if self.n_repeats == 1 else 's'}",
+            *_listed("Assumed", self.assumptions),
         ]
-        return _Text([], [], [], 0, "", below, {"Assumed": self.assumptions})
 
 
 def _number(value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -45,14 +44,13 @@ _ENOUGH_ROWS = 1.5
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class _Sample:
+class _Sample(NamedTuple):
     """Predictors and responses without constant columns."""
 
     X: np.ndarray  # (n_samples, n_varying) predictors that vary, centred, each of norm 1
     Y: np.ndarray  # (n_samples, n_varying_targets) responses that vary, centred, each of norm √n
     varying: np.ndarray  # positions of the columns of X among all predictors
-    names: np.ndarray  # (n_features,) names of all predictors
+    names: list[str]  # of all predictors
 
 
 class _Answer(NamedTuple):
@@ -61,10 +59,9 @@ class _Answer(NamedTuple):
     statistics: np.ndarray
     threshold: float
     estimated_fdp: float
-    p_values: np.ndarray | None
-    weights: np.ndarray | None
     reason: str
     remarks: list[str]
+    columns: dict[str, np.ndarray]  # of row tests: p-values, weights and adjusted p-values
 
 
 def select_predictors(
@@ -181,7 +178,7 @@ def select_predictors(
     seed = seed_from(random_state)
     if sample.X.shape[1] == 0 or sample.Y.shape[1] == 0:
         chosen = "row_tests" if method == "auto" else method
-        return _result(sample, chosen, float(fdr), _nothing_to_test(sample))
+        return _result(sample, chosen, float(fdr), _nothing_to_test(sample, chosen))
     responses = few_responses(sample.Y)
     if method in ("auto", "row_tests"):
         method, answer = _row_tests(sample.X, responses, fdr, adjust_for, robust, method, seed)
@@ -202,10 +199,18 @@ def _as_sample(X: Any, Y: Any) -> _Sample:
     input_types.check_columns("X", X)
     input_types.check_columns("Y", Y)
     input_types.check_row_names(X, Y)
-    found = input_types.column_names(X)
+    names = input_types.column_names(X)
     predictors = _as_numbers("X", X.toarray() if issparse(X) else X)
-    check_finite_predictors(predictors, found)
-    responses = _responses(Y)
+    check_finite_predictors(predictors, names)
+    responses = _as_numbers("Y", Y)
+    if missing := int(np.count_nonzero(np.isnan(responses))):
+        raise ValueError(
+            f"Y must have no missing entries, got {missing}; leave out rows with missing entries, "
+            "or fill them in. The noise of entries that are filled in is too small, so that false "
+            "discoveries are more frequent if there are many"
+        )
+    if not np.isfinite(responses).all():
+        raise ValueError("Y must be finite, but infinity was found")
     n, p = predictors.shape
     if len(responses) != n:
         raise ValueError(
@@ -213,32 +218,16 @@ def _as_sample(X: Any, Y: Any) -> _Sample:
         )
     if n < 4:
         raise ValueError(f"X must have at least 4 rows, got {n}")
-    names = np.asarray([f"x{j}" for j in range(p)], dtype=object) if found is None else found
+    named = [f"x{j}" for j in range(p)] if names is None else [str(name) for name in names]
     scaled, varying = _unit_columns(predictors)
-    return _Sample(scaled, _unit_columns(responses)[0] * np.sqrt(n), varying, names)
+    return _Sample(scaled, _unit_columns(responses)[0] * np.sqrt(n), varying, named)
 
 
 def _as_numbers(name: str, data: Any) -> np.ndarray:
-    if arrays.is_array(data):
-        data = arrays.to_numpy(data)
+    data = arrays.to_numpy(data) if arrays.is_array(data) else data
+    if np.ndim(data) == 1 and name == "Y":
+        data = np.asarray(data)[:, None]
     return check_array(data, dtype=np.float64, ensure_all_finite=False, input_name=name)
-
-
-def _responses(Y: Any) -> np.ndarray:
-    if arrays.is_array(Y):
-        Y = arrays.to_numpy(Y)
-    vector = np.ndim(Y) == 1
-    Y = _as_numbers("Y", np.asarray(Y)[:, None] if vector else Y)
-    missing = int(np.count_nonzero(np.isnan(Y)))
-    if missing:
-        raise ValueError(
-            f"Y must have no missing entries, got {missing}; leave out rows with missing entries, "
-            "or fill them in. The noise of entries that are filled in is too small, so that false "
-            "discoveries are more frequent if there are many"
-        )
-    if not np.isfinite(Y).all():
-        raise ValueError("Y must be finite, but infinity was found")
-    return Y
 
 
 def _unit_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -272,13 +261,7 @@ def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> Non
 
 
 def _row_tests(
-    X: np.ndarray,
-    Y: np.ndarray,
-    fdr: float,
-    adjust_for: str,
-    robust: bool,
-    method: str,
-    seed: int,
+    X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust: bool, method: str, seed: int
 ) -> tuple[str, _Answer]:
     n, p = X.shape
     possible = n > p + Y.shape[1] + 1
@@ -288,25 +271,24 @@ def _row_tests(
             f"{n} rows, {p} predictors that vary and {Y.shape[1]} responses; use "
             'adjust_for="selected"'
         )
-    if adjust_for == "all" or (adjust_for == "auto" and possible and n >= _MANY_ROWS * p):
+    why = ""
+    if adjust_for == "all":
+        why = "Tests given all other predictors."
+    elif adjust_for == "auto" and possible and n >= _MANY_ROWS * p:
         why = (
-            "Tests given all other predictors."
-            if adjust_for == "all"
-            else f"With {n} rows and {p} predictors, tests given all other predictors are exact "
+            f"With {n} rows and {p} predictors, tests given all other predictors are exact "
             "for Gaussian noise and lose little power."
         )
+    if why:
         return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
     tests = row_tests_given_selected(X, Y, robust)
-    near = f"{tests.n_neighbours:.1f} neighbours on average"
+    many = f"Predictors have {tests.n_neighbours:.1f} neighbours on average, too many for double "
     if adjust_for == "auto" and tests.n_neighbours > max(_MANY_NEIGHBOURS, _DENSE * n):
         if possible and n >= _ENOUGH_ROWS * p:
-            why = f"Predictors have {near}, too many for double selection: tests given all others."
+            why = many + "selection: tests given all others."
             return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
         if method == "auto" and tests.n_neighbours > min(_VERY_DENSE * n, _TOO_MANY_NEIGHBOURS):
-            why = (
-                f"Predictors have {near}, too many for double selection, and {n} rows are too few "
-                f"for tests given all {p} predictors."
-            )
+            why = f"{many}selection, and {n} rows are too few for tests given all {p} predictors."
             return "model_x_knockoffs", _knockoffs(X, Y, fdr, "model_x_knockoffs", seed, why)
     why = (
         f"With {n} rows and {p} predictors, each predictor is tested given its neighbours "
@@ -316,31 +298,38 @@ def _row_tests(
 
 
 def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
-    weighted = _weighted_p_values(tests.p_values, tests.weights)
-    chosen = false_discovery_control(weighted) <= fdr
+    """The procedure of Benjamini and Hochberg with weights.
+
+    p-values over their weights, times the estimated weight of predictors without effect, make it
+    the adaptive one with prior weights (Genovese, Roeder and Wasserman 2006; Storey, Taylor and
+    Siegmund 2004).
+    """
+    p_values, weights = tests.p_values, tests.weights
+    # p-values above one half are taken for those of predictors without effect (Storey 2002)
+    without = 2 * (weights.max() + weights[p_values > 0.5].sum())
+    weighted = np.minimum(p_values / weights * min(without / len(p_values), 1.0), 1.0)
+    adjusted = false_discovery_control(weighted)
+    chosen = adjusted <= fdr
     statistics = -np.log10(np.maximum(weighted, np.finfo(float).tiny))
     threshold = float(statistics[chosen].min(initial=np.inf))
-    largest = float(weighted[chosen].max(initial=0.0))
-    proportion = largest * len(weighted) / max(int(chosen.sum()), 1)
+    proportion = weighted[chosen].max(initial=0.0) * len(weighted) / max(int(chosen.sum()), 1)
     shared = f"Effects share {tests.rank} direction{'s' * (tests.rank != 1)} of the responses."
     remarks = [shared] if tests.rank else ["No shared direction of effects was found."]
-    return _Answer(statistics, threshold, proportion, tests.p_values, tests.weights, why, remarks)
+    columns = {"p_values": p_values, "weights": weights, "adjusted_p_values": adjusted}
+    return _Answer(statistics, threshold, float(proportion), why, remarks, columns)
 
 
 def _knockoffs(
     X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int, why: str
 ) -> _Answer:
     n, p = X.shape
-    if method == "fixed_knockoffs":
-        if n < 2 * p + 1:
-            raise ValueError(
-                f'method="fixed_knockoffs" needs at least 2p + 1 rows: X has {n} rows and {p} '
-                f'predictors that vary, that is, {2 * p + 1 - n} too few; use method="row_tests" '
-                'or "model_x_knockoffs"'
-            )
-        copies = fixed_knockoffs(X, seed)
-    else:
-        copies = gaussian_knockoffs(X, seed)
+    if method == "fixed_knockoffs" and n < 2 * p + 1:
+        raise ValueError(
+            f'method="fixed_knockoffs" needs at least 2p + 1 rows: X has {n} rows and {p} '
+            f'predictors that vary, that is, {2 * p + 1 - n} too few; use method="row_tests" '
+            'or "model_x_knockoffs"'
+        )
+    copies = (fixed_knockoffs if method == "fixed_knockoffs" else gaussian_knockoffs)(X, seed)
     statistics = knockoff_statistics(X, copies, Y)
     threshold, proportion = sign_threshold(statistics, fdr)
     remarks = []
@@ -349,61 +338,48 @@ def _knockoffs(
             f"With the +1 in the threshold, knockoffs select at least {int(np.ceil(1 / fdr))} "
             'predictors or none; method="row_tests" can select fewer.'
         )
-    return _Answer(statistics, threshold, proportion, None, None, why, remarks)
+    return _Answer(statistics, threshold, proportion, why, remarks, {})
 
 
-def _weighted_p_values(p_values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """p-values over their weights, times the estimated weight of predictors without effect.
-
-    The procedure of Benjamini and Hochberg with these is the adaptive one with prior weights
-    (Genovese, Roeder and Wasserman 2006; Storey, Taylor and Siegmund 2004).
-
-    Shapes: ``p_values`` (n,), ``weights`` (n,), result (n,).
-    """
-    if len(p_values) == 0:
-        return p_values
-    # p-values above one half are taken for those of predictors without effect (Storey 2002)
-    without = 2 * (weights.max() + weights[p_values > 0.5].sum())
-    scaled: np.ndarray = p_values / weights * min(without / len(p_values), 1.0)
-    return np.minimum(scaled, 1.0)
-
-
-def _nothing_to_test(sample: _Sample) -> _Answer:
-    what = "predictors" if sample.X.shape[1] == 0 else "responses"
-    p_values = np.ones(sample.X.shape[1])
-    return _Answer(0 * p_values, np.inf, 0.0, p_values, p_values, f"All {what} are constant.", [])
+def _nothing_to_test(sample: _Sample, method: str) -> _Answer:
+    what, none = "responses", np.zeros(sample.X.shape[1])
+    if not len(none):
+        what = "predictors"
+    names = ("p_values", "weights", "adjusted_p_values") if method == "row_tests" else ()
+    return _Answer(
+        none, np.inf, 0.0, f"All {what} are constant.", [], dict.fromkeys(names, none + 1)
+    )
 
 
 def _result(sample: _Sample, method: str, fdr: float, answer: _Answer) -> Discoveries:
     """Fill in the predictors that are constant."""
     p = len(sample.names)
-    statistics = np.zeros(p)
-    statistics[sample.varying] = answer.statistics
+
+    def filled(values: np.ndarray | None, of_constant: float) -> np.ndarray | None:
+        if values is None:
+            return None
+        every = np.full(p, of_constant)
+        every[sample.varying] = values
+        return every
+
+    statistics = filled(answer.statistics, 0.0)
+    assert statistics is not None
     selected = np.flatnonzero(statistics >= answer.threshold)
-    p_values = weights = adjusted = None
-    if answer.p_values is not None and answer.weights is not None and method == "row_tests":
-        p_values, weights, adjusted = np.ones(p), np.ones(p), np.ones(p)
-        p_values[sample.varying], weights[sample.varying] = answer.p_values, answer.weights
-        weighted = _weighted_p_values(answer.p_values, answer.weights)
-        adjusted[sample.varying] = false_discovery_control(weighted)
-    remarks = list(answer.remarks)
-    constant = p - len(sample.varying)
+    remarks, constant = list(answer.remarks), p - len(sample.varying)
     if constant:
         verb = "is" if constant == 1 else "are"
         remarks.append(f"{constant} predictor{'s' * (constant > 1)} {verb} constant.")
-    names = [str(name) for name in sample.names]
+    parts = ("p_values", "weights", "adjusted_p_values")
     return Discoveries(
         selected=selected,
-        names=[names[j] for j in selected],
+        names=[sample.names[j] for j in selected],
         statistics=statistics,
         method=method,
         reason=answer.reason,
         fdr=fdr,
         threshold=answer.threshold,
         estimated_fdp=answer.estimated_fdp,
-        p_values=p_values,
-        weights=weights,
-        adjusted_p_values=adjusted,
-        feature_names=names,
+        **{name: filled(answer.columns.get(name), 1.0) for name in parts},
+        feature_names=sample.names,
         remarks=remarks,
     )
