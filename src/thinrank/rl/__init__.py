@@ -4,8 +4,7 @@ from thinrank.rl import gym, minari
 from thinrank.rl.action_values import GreedyPolicy
 from thinrank.rl.common_part import CommonPart
 from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
-from thinrank.rl.fqi import MultiTaskFQI
-from thinrank.rl.history import QHistory, QRecord
+from thinrank.rl.fqi import MultiTaskFQI, QHistory, QRecord
 from thinrank.rl.policy_values import (
     PolicyValue,
     evaluate,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -14,20 +15,82 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
+from thinrank.core.result import RecordList
 from thinrank.minimize import check_size, seed_from
 from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues
+from thinrank.rl.common_part import CommonPartRegression
 from thinrank.rl.features import Features, default_features
 from thinrank.rl.gym import is_environment, log_episodes
-from thinrank.rl.history import QCallback, QHistory, QRecord, describe, warn_of_failure
 from thinrank.rl.minari import from_minari, is_minari
 from thinrank.rl.policy_values import PolicyValue, evaluate
-from thinrank.rl.regression import Regression, as_regression
+from thinrank.rl.regression import as_regression
 from thinrank.rl.targets import GenerativeTargets, Rows, Targets, logged_targets
 from thinrank.rl.tasks import check_discounts
 from thinrank.rl.transitions import Transitions
 
 # Larger targets count as divergence. Their squares do not overflow yet.
 _LARGEST = 1e100
+# A misfit below this fraction of the values counts as rounding error.
+_ROUNDING = 1e-6
+# A warning is issued if the Bellman residual exceeds its first value by this factor. Rule of thumb.
+_GROWTH = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class QRecord:
+    """One iteration t of fitted Q-iteration, from Q^{t−1} to Q^t.
+
+    All errors are root mean squares over the design pairs.
+
+    Attributes
+    ----------
+    iteration : int
+        Number of the iteration, counted from 1.
+    bellman_residual : float
+        Root mean square of y^t − Q^{t−1}: the distance of Q^{t−1} from its Bellman update,
+        including the noise of the samples.
+    bellman_residuals : ndarray of shape (n_tasks,)
+        The same for each task.
+    misfit : float
+        Root mean square of y^t − Q^t, the residuals of the regression.
+    change : float
+        Root mean square of Q^t − Q^{t−1}.
+    rows, rank : int or None
+        Number of active features (out of A·p_s) and rank of Θ^t; None if Q is not linear.
+    row_support : ndarray of int, or None
+        The active features: sorted indices of the non-zero rows of Θ^t.
+    seconds_targets : float
+        Time for the targets: sampling, and the values of the next states.
+    seconds_regression : float
+        Time for the regression.
+    seconds : float
+        Time since the fit began.
+    """
+
+    iteration: int
+    bellman_residual: float
+    bellman_residuals: np.ndarray
+    misfit: float
+    change: float
+    rows: int | None
+    rank: int | None
+    row_support: np.ndarray | None
+    seconds_targets: float
+    seconds_regression: float
+    seconds: float
+
+
+class QHistory(RecordList[QRecord]):
+    """The records of a fit, in order: one :class:`~thinrank.rl.QRecord` per iteration."""
+
+    @property
+    def bellman_residuals(self) -> list[float]:
+        """The Bellman residual of every iteration."""
+        return [record.bellman_residual for record in self]
+
+
+QCallback = Callable[[QRecord], object]
+"""Called after every iteration; returning True stops the fit."""
 
 
 class MultiTaskFQI(BaseEstimator):
@@ -383,39 +446,49 @@ class MultiTaskFQI(BaseEstimator):
     def _iterate(
         self, targets: Targets, features: Features, seed: int, state_shape: tuple[int, ...]
     ) -> MultiTaskFQI:
+        """Alternate between computing targets and fitting a regression."""
+        rows, keep = targets.rows, self.warm_start
         regression = as_regression(
-            self.regressor,
-            features,
-            pooled=self.pooled,
-            warm_start=self.warm_start,
-            seed=seed,
+            self.regressor, features, pooled=self.pooled, warm_start=keep, seed=seed
         )
-        prepare = getattr(regression, "prepare", None)
-        if prepare is not None:
-            prepare(targets)
+        if isinstance(regression, CommonPartRegression):
+            regression.prepare(targets)
         self.best_params_ = getattr(regression, "best_params", None)
-        zero = LinearValues.zero(features, targets.rows.shape)
-        with with_progress_bar(
-            self.callback,
-            describe,
-            "fitted Q-iteration",
-            self.n_iterations,
-            show=self.verbose > 0,
-            time_left=True,
-        ) as callback:
-            self.values_, self.history_ = _iterated(
-                targets,
-                regression,
-                zero,
-                n_iterations=self.n_iterations,
-                tunes=partial(_tunes, self.tune_at),
-                tol=self.tol,
-                callback=callback,
-            )
-        warn_of_failure(self.history_, float(np.abs(targets.rows.values(self.values_)).max()))
-        self.n_iterations_, self.state_shape_ = len(self.history_), tuple(state_shape)
-        self.n_tasks_, self.n_features_ = targets.rows.n_tasks, targets.rows.n_features
-        self.n_actions_ = len(targets.rows.blocks)
+        values: ActionValues = LinearValues.zero(features, rows.shape)
+        fitted, history, began = rows.values(values), QHistory(), time.perf_counter()
+        shown = "fitted Q-iteration", self.n_iterations
+        show: dict[str, Any] = {"show": self.verbose > 0, "time_left": True}
+        with with_progress_bar(self.callback, _describe, *shown, **show) as callback:
+            for iteration in range(1, self.n_iterations + 1):
+                start = time.perf_counter()
+                y = targets.under(values)
+                _check_size(y, iteration)
+                sampled = time.perf_counter()
+                values = regression.fit(rows, y, _tunes(self.tune_at, iteration))
+                before, fitted = fitted, rows.values(values)
+                end = time.perf_counter()
+                factors = values.factors if isinstance(values, LinearValues) else None
+                record = QRecord(
+                    iteration=iteration,
+                    bellman_residual=_root_mean_square(y - before),
+                    bellman_residuals=_by_task(y - before, rows),
+                    misfit=_root_mean_square(y - fitted),
+                    change=_root_mean_square(fitted - before),
+                    rows=None if factors is None else len(factors.row_support),
+                    rank=None if factors is None else factors.rank,
+                    row_support=None if factors is None else np.asarray(factors.row_support),
+                    seconds_targets=sampled - start,
+                    seconds_regression=end - sampled,
+                    seconds=end - began,
+                )
+                history.append(record)
+                stop = callback is not None and callback(record)
+                if stop or record.change < self.tol * _root_mean_square(fitted):
+                    break
+        _warn_of_failure(history, float(np.abs(fitted).max()))
+        self.values_, self.history_ = values, history
+        self.n_iterations_, self.state_shape_ = len(history), tuple(state_shape)
+        self.n_actions_, self.n_features_, self.n_tasks_ = rows.shape
         return self
 
     def _task(self, task: Any) -> int:
@@ -432,47 +505,31 @@ class MultiTaskFQI(BaseEstimator):
         return self.values_
 
 
-def _iterated(
-    targets: Targets,
-    regression: Regression,
-    values: ActionValues,
-    *,
-    n_iterations: int,
-    tunes: Callable[[int], bool],
-    tol: float,
-    callback: QCallback | None,
-) -> tuple[ActionValues, QHistory]:
-    """Alternate between computing targets and fitting a regression."""
-    rows, history = targets.rows, QHistory()
-    fitted = rows.values(values)
-    began = time.perf_counter()
-    for iteration in range(1, n_iterations + 1):
-        start = time.perf_counter()
-        y = targets.under(values)
-        _check_size(y, iteration)
-        sampled = time.perf_counter()
-        values = regression.fit(rows, y, tunes(iteration))
-        before, fitted = fitted, rows.values(values)
-        end = time.perf_counter()
-        factors = values.factors if isinstance(values, LinearValues) else None
-        record = QRecord(
-            iteration=iteration,
-            bellman_residual=_root_mean_square(y - before),
-            bellman_residuals=_by_task(y - before, rows),
-            misfit=_root_mean_square(y - fitted),
-            change=_root_mean_square(fitted - before),
-            rows=None if factors is None else len(factors.row_support),
-            rank=None if factors is None else factors.rank,
-            row_support=None if factors is None else np.asarray(factors.row_support),
-            seconds_targets=sampled - start,
-            seconds_regression=end - sampled,
-            seconds=end - began,
+def _describe(record: QRecord) -> str:
+    """What the progress bar says about an iteration."""
+    rows = "" if record.rows is None else f"  rows {record.rows}"
+    return f"Bellman residual {record.bellman_residual:.3g}{rows}"
+
+
+def _warn_of_failure(history: QHistory, size: float) -> None:
+    """Warn if the result is useless; ``size`` is the largest value of Q at the design pairs."""
+    first, last = history[0], history[-1]
+    if last.rank == 0 and last.misfit > _ROUNDING * size:
+        warnings.warn(
+            "no feature is in use: the last regression chose rank 0, although its targets have a "
+            f"root mean square of {last.misfit:.3g}. Use more design states, other features, or "
+            "fixed values of rank and row_sparsity",
+            UserWarning,
+            stacklevel=4,
         )
-        history.append(record)
-        stop = callback is not None and callback(record)
-        if stop or record.change < tol * _root_mean_square(fitted):
-            break
-    return values, history
+    largest = max(history.bellman_residuals)
+    if largest > _GROWTH * first.bellman_residual > 0:
+        warnings.warn(
+            f"values seem to diverge: the Bellman residual grew from {first.bellman_residual:.3g} "
+            f"to {largest:.3g}",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _check_size(y: np.ndarray, iteration: int) -> None:

@@ -4,7 +4,8 @@ X is block diagonal over the actions. There are four ways to fit:
 
 - By default, a common part of all tasks and deviations from it, see
   :mod:`thinrank.rl.common_part`.
-- Estimators of thinrank share rank and rows over tasks and actions. One fit on X, as a Design.
+- Estimators of thinrank share rank and rows over tasks and actions. One fit on X, as a Design, or
+  of :class:`thinrank.losses.PerTask` if tasks have rows of their own.
 - Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ, so that
   the problem separates over actions: one fit per action on Φ, with all tasks as responses. An
   automatic penalty is then chosen for each action, and a rank is that of the block of an action.
@@ -14,27 +15,45 @@ X is block diagonal over the actions. There are four ways to fit:
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
 from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
+from thinrank.core.result import Sizes
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
-from thinrank.minimize import as_solver
+from thinrank.estimators.fit import automatic_ridges
+from thinrank.losses import PerTask
+from thinrank.minimize import as_solver, as_start, minimize, seed_from
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.common_part import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
-from thinrank.rl.own_rows import EpisodeLoss, OwnRows, cannot_take_own_rows
 from thinrank.rl.targets import Rows
+from thinrank.selection.choice import check_refit_rule
+from thinrank.selection.search import Search
+from thinrank.selection.space import make_space
+from thinrank.selection.splits import TaskSplit
 from thinrank.solvers import Pursuit
 
 # Number of rows at which the predictions of a regressor are compared with its coefficients, to find
 # out whether it is linear. A few suffice: other link functions differ at every row.
 _ROWS_TO_TRY = 8
+# Folds of a search for sizes if the regressor's ``cv`` is not a number, and the tolerance of
+# pursuit in it: held-out losses of models differ by more.
+_FOLDS, _TOLERANCE = 5, 1e-4
+# Parameters with the values of an axis of the search, in the regressor and in that with grids.
+_AXES = {
+    "ranks": ("rank", "ranks"),
+    "rows": ("row_sparsity", "row_sparsities"),
+    "columns": ("column_sparsity", "column_sparsities"),
+    "ridges": ("ridge", "ridges"),
+}
 
 
 class Regression(Protocol):
@@ -76,39 +95,116 @@ class JointRegression:
         self._warm_start, self._seed = warm_start, seed
         self._settled: Any = None
         self._before: Factors | None = None
-        self._own: OwnRows | None = None
+        self._own: OwnRowsRegression | None = None
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
         if rows.owner is not None:
-            return self._fit_own_rows(rows, targets, tune)
+            if self._own is None:
+                self._own = OwnRowsRegression(self._regressor, self._features, self._warm_start)
+            return self._own.fit(rows, targets, tune)
         est = clone(self._regressor if tune or self._settled is None else self._settled)
         parameters = est.get_params(deep=False)
         if isinstance(parameters.get("cv"), (int, np.integer)):
             est.set_params(cv=rows.folds(int(parameters["cv"]), self._seed))
-        if not _searches_by_pursuit(parameters):
-            est.set_params(start=self._start(parameters["start"]))
+        again = self._warm_start and self._before is not None and is_auto(parameters["start"])
+        if again and not _searches_by_pursuit(parameters):
+            est.set_params(start=self._before)
         est.fit(rows.design, targets)
         self._settled = _settled(self._regressor, est) or self._settled
-        return self._kept(est.factors_, est.intercept_, rows)
+        self._before = est.factors_ if est.factors_.rank else None
+        everywhere = np.broadcast_to(est.intercept_, (len(rows.blocks), rows.n_tasks))
+        return LinearValues(self._features, est.factors_, everywhere)
 
-    def _fit_own_rows(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
-        """Fit the sum of the tasks' own least squares."""
-        if self._own is None:
-            self._own = OwnRows(self._regressor)
-        loss = EpisodeLoss(rows, targets)
-        start = self._start(self._regressor.get_params(deep=False)["start"])
-        return self._kept(self._own.fit(loss, start, tune), 0.0, rows)
 
-    def _start(self, asked: Any) -> Any:
-        """The last solution, unless the user asked for another start."""
-        mine = is_auto(asked) and self._warm_start
-        return self._before if mine and self._before is not None else asked
+class EpisodeLoss(PerTask):
+    """The loss of :class:`thinrank.losses.PerTask`, whose folds hold out whole episodes."""
 
-    def _kept(self, factors: Factors, intercept: Any, rows: Rows) -> LinearValues:
-        self._before = factors if factors.rank else None
-        everywhere = np.broadcast_to(intercept, (len(rows.blocks), rows.n_tasks))
-        return LinearValues(self._features, factors, everywhere)
+    def __init__(self, rows: Rows, targets: np.ndarray) -> None:
+        super().__init__(rows.design, targets, rows.owner, rows.n_tasks)
+        self._groups = rows
+
+    def folds(self, count: int, seed: int) -> list[tuple[PerTask, PerTask]]:
+        """Training and held-out losses of ``count`` folds."""
+        label = self._groups.fold_labels(count, seed)
+        return [(self._rows(label != i), self._rows(label == i)) for i in range(count)]
+
+
+class OwnRowsRegression:
+    """One fit to the sum of the tasks' own least squares, for tasks with rows of their own.
+
+    Sizes that are "auto" are chosen by the loss on held-out episodes of every task, whatever the
+    regressor's criterion: criteria that are computed on the training rows are defined for tasks
+    with common rows only.
+    """
+
+    def __init__(self, regressor: Any, features: Features, warm_start: bool) -> None:
+        self._grids = isinstance(regressor, SparseReducedRankRegressorCV)
+        self._given, self._features = regressor.get_params(deep=False), features
+        if self._given["standardize"] or self._given["fit_intercept"]:
+            raise _cannot_take_own_rows(regressor)
+        self._warm_start = warm_start and is_auto(self._given["start"])
+        self._chosen: Sizes | None = None
+        self._before: Factors | None = None
+
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+        """Fit, starting from the last solution."""
+        given, loss = self._given, EpisodeLoss(rows, targets)
+        tol = given["tol"] if isinstance(given["solver"], str) else None
+        solver = as_solver(given["solver"], given["max_iter"], tol, loss)
+        if self._chosen is None or tune:
+            self._chosen = self._choose(loss, solver)
+        sizes, found = self._chosen, Factors.zero(loss.shape, like=loss.prototype)
+        if sizes.rank == 0:
+            self._chosen = None  # must not be kept for later iterations
+        else:
+            found = minimize(
+                loss.with_ridge(sizes.ridge),
+                rank=sizes.rank,
+                row_sparsity=sizes.rows,
+                column_sparsity=sizes.columns,
+                start=given["start"] if self._before is None else self._before,
+                solver=solver,
+                random_state=given["random_state"],
+                callback=given["callback"],
+            ).factors
+        self._before = found if found.rank and self._warm_start else None
+        return LinearValues(self._features, found, np.zeros((len(rows.blocks), rows.n_tasks)))
+
+    def _choose(self, loss: EpisodeLoss, solver: Solver) -> Sizes:
+        """The sizes as given, or chosen where they are "auto"."""
+        given = self._given
+        folds = int(given["cv"]) if isinstance(given["cv"], (int, np.integer)) else _FOLDS
+        samples = max(loss.samples * (1 - 1 / folds), 1.0)
+        axes = cast(Any, self._axes(loss))
+        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **axes)
+        only = space.exhaustive
+        if only is not None and len(only) == 1:
+            return only[0]
+        start, seed = (
+            as_start(given["start"], solver.exchanges_rows),
+            seed_from(given["random_state"]),
+        )
+        splits = [TaskSplit(*pair, start, seed) for pair in loss.folds(folds, seed)]
+        if isinstance(solver, Pursuit):
+            solver = replace(solver, tol=max(solver.tol, _TOLERANCE))
+        rule = check_refit_rule(given["refit_rule"])
+        callback = given["callback"]
+        search = Search([splits], space, rule=rule, rows=0, solver=solver, callback=callback)
+        search.run()
+        return search.chosen.sizes
+
+    def _axes(self, loss: PerTask) -> dict[str, list[Any] | None]:
+        """Values to choose from; None for all ranks, rows or columns."""
+        axes: dict[str, Any] = {}
+        for axis, (name, names) in _AXES.items():
+            value = self._given[names if self._grids else name]
+            axes[axis] = value if self._grids else None if is_auto(value) else [value]
+        if axes["ridges"] is None:
+            given = not self._grids and None not in (axes["ranks"], axes["rows"], axes["columns"])
+            # no ridge, as in the regressor with given sizes
+            axes["ridges"] = [0.0] if given else automatic_ridges(loss.row_scales() ** 2)
+        return axes
 
 
 class BlockwiseRegression:
@@ -126,7 +222,7 @@ class BlockwiseRegression:
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit one block after another."""
         if rows.owner is not None and self._together:
-            raise cannot_take_own_rows(self._regressor)
+            raise _cannot_take_own_rows(self._regressor)
         groups = 1 if self._together else rows.n_tasks
         actions, width = len(rows.blocks), rows.n_features
         theta = np.zeros((actions, width, rows.n_tasks))
@@ -240,3 +336,13 @@ def _is_linear(est: Any, X: Any) -> bool:
     some = X[:_ROWS_TO_TRY]
     predicted = np.asarray(est.predict(some)).reshape(some.shape[0], -1)
     return np.allclose(some @ _coefficients(est) + est.intercept_, predicted)
+
+
+def _cannot_take_own_rows(regressor: Any) -> TypeError:
+    """The error for a regressor that needs the same rows for all tasks."""
+    return TypeError(
+        f"the tasks have transitions at states of their own, which {regressor!r} cannot take; "
+        "what can: SparseReducedRankRegressor and SparseReducedRankRegressorCV with "
+        "standardize=False and fit_intercept=False, any regressor of scikit-learn (one is fitted "
+        "per task and action), and every regressor with pooled=True"
+    )
