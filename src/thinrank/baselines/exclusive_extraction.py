@@ -76,12 +76,9 @@ class ExclusiveExtraction(Baseline):
         The objective after every step of the final fit.
     n_iter_ : int
         Number of rounds in the final fit.
-    best_params_ : dict
-        The values of rank and penalty that were used; ``ExclusiveExtraction(**best_params_)`` fits
-        them to other rows.
-    cv_results_ : dict
-        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
-        was chosen by ``cv``.
+    best_params_, cv_results_ : dict
+        The parameters that were used, with which the same model can be fitted to other rows; and
+        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
 
     References
     ----------

@@ -33,24 +33,18 @@ class ReducedRankRegression(Baseline):
     n_ridges : int, default=12
         Number of positive candidates for ``ridge="auto"``, evenly spaced on a logarithmic scale;
         0 is a candidate too.
-    cv : int, splitter or iterable, default=5
-        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
-        single validation set.
-    fit_intercept : bool, default=True
-        Whether to centre X and Y.
-    standardize : bool, default=True
-        Whether to scale the columns of X to unit root mean square.
+    cv, fit_intercept, standardize : default=5, True and True
+        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
+        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        of which penalties and thresholds then judge the coefficients.
 
     Attributes
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
-    best_params_ : dict
-        The values of rank and ridge that were used; ``ReducedRankRegression(**best_params_)``
-        fits the same model to other rows.
-    cv_results_ : dict
-        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if a parameter
-        was chosen by ``cv``.
+    best_params_, cv_results_ : dict
+        The parameters that were used, with which the same model can be fitted to other rows; and
+        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
 
     References
     ----------

@@ -43,14 +43,10 @@ class SeparateLassos(Baseline):
         warm-started path.
     n_penalties : int, default=30
         Number of penalties on the path.
-    cv : int, splitter or iterable, default=5
-        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
-        single validation set.
-    fit_intercept : bool, default=True
-        Whether to centre X and Y.
-    standardize : bool, default=True
-        Whether to scale the columns of X to unit root mean square; the penalty then acts on the
-        scaled coefficients.
+    cv, fit_intercept, standardize : default=5, True and True
+        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
+        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        of which penalties and thresholds then judge the coefficients.
     tol : float, default=1e-6
         Tolerance for the duality gaps of the final fit, relative to the squared norm of each
         response.
@@ -60,12 +56,9 @@ class SeparateLassos(Baseline):
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`; zero entries of
         ``coef_`` are exactly zero.
-    best_params_ : dict
-        The penalty that was used; ``SeparateLassos(**best_params_)`` fits the same model to
-        other rows.
-    cv_results_ : dict
-        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
-        was chosen by ``cv``.
+    best_params_, cv_results_ : dict
+        The parameters that were used, with which the same model can be fitted to other rows; and
+        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
 
     References
     ----------

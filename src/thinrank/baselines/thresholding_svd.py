@@ -66,13 +66,10 @@ class ThresholdingSVD(Baseline):
         same standard deviation as the noise in Y. "auto" chooses by ``cv``.
     n_thresholds : int, default=15
         Number of candidates for ``row_threshold="auto"``.
-    cv : int, splitter or iterable, default=5
-        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
-        single validation set.
-    fit_intercept : bool, default=True
-        Whether to centre X and Y.
-    standardize : bool, default=True
-        Whether to scale the columns of X to unit root mean square.
+    cv, fit_intercept, standardize : default=5, True and True
+        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
+        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        of which penalties and thresholds then judge the coefficients.
     max_iter : int, default=200
         Largest number of iterations. A ConvergenceWarning is issued if it is reached.
     tol : float, default=1e-3
@@ -84,12 +81,9 @@ class ThresholdingSVD(Baseline):
         As for :class:`thinrank.SparseReducedRankRegressor`.
     n_iter_ : int
         Number of iterations in the final fit.
-    best_params_ : dict
-        The values of rank, row_threshold and column_threshold that were used;
-        ``ThresholdingSVD(**best_params_)`` fits the same model to other rows.
-    cv_results_ : dict
-        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if a parameter
-        was chosen by ``cv``.
+    best_params_, cv_results_ : dict
+        The parameters that were used, with which the same model can be fitted to other rows; and
+        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
 
     References
     ----------

@@ -112,7 +112,9 @@ class Constants:
         beta = self.beta(step)
         if beta >= 1:
             return 0.0
-        square = (1 - beta) / (self.xi_squared * step) * self.harmonic * self.radius**2
+        square = (
+            (1 - beta) / (self.xi_squared * step) * _harmonic(self.mu, self.smooth) * self.radius**2
+        )
         return math.sqrt(square / self.error_factor)
 
     def one_step(self, distance: float, step: float) -> float:
@@ -135,20 +137,16 @@ class Constants:
         """Theorem 1's bound on ‖Θᵗ − Θ*‖², 4σ₁ times that on d²; arguments of :meth:`bound`."""
         return 4 * self.sigma_1 * self.bound(distance, step, n_iter)
 
-    @property
-    def harmonic(self) -> float:
-        """μL/(μ + L)."""
-        return _harmonic(self.mu, self.smooth)
-
     def _noise(self, step: float) -> float:
         if self.statistical_error is None:
             raise ValueError(
                 "the statistical error is not known: pass a loss to constants, not a matrix X"
             )
         error = self.statistical_error.value
-        if error == 0 or self.harmonic == 0:
+        harmonic = _harmonic(self.mu, self.smooth)
+        if error == 0 or harmonic == 0:
             return math.inf if error else 0.0
-        return self.xi_squared * step * self.error_factor * error**2 / self.harmonic
+        return self.xi_squared * step * self.error_factor * error**2 / harmonic
 
     def __str__(self) -> str:
         error = self.statistical_error or "not known without responses"
