@@ -1,12 +1,12 @@
-"""Calcium imaging: neurons found in simulated movies and in a labelled one; time; memory.
+"""Calcium imaging: neurons found in simulated movies and in a labeled one; time; memory.
 
 The simulated movies are those of the guide: 500 frames of 96 × 96 pixels, 12 neurons with
 footprints of sd 3 px, four pairs of them 6 to 7 px apart, 0.01 spikes per frame and neuron, spikes
-of 3, 1.5 and 1 times the noise of a pixel. A neuron counts as found when the centre of a region
+of 3, 1.5 and 1 times the noise of a pixel. A neuron counts as found when the center of a region
 is within 5 px of its own. "Pieces" are connected pieces of the active pixels: what the factors
 say before they are separated.
 
-The labelled movie is the crop in THINRANK_DATA, left out without it. Time is that of a whole fit
+The labeled movie is the crop in THINRANK_DATA, left out without it. Time is that of a whole fit
 from array to regions with the paper's sizes, beside one `scipy.signal.lfilter` of the movie in the
 same process; memory is the peak resident set beyond what was resident before, beside the movie in
 float32. `--large` also writes a movie of 3000 frames of 512 × 512 pixels to disk, 1.6 GB, and fits
@@ -132,7 +132,7 @@ def speed(folder: Path, repetitions: int = 3) -> str:
         fits.append(seconds(lambda: CalciumImaging(FRAME_RATE, **PAPER).fit(movie)))
     fit, one = min(fits), min(filters)
     return (
-        f"Time of the labelled movie, from array to regions: {fit:.2f} s, one lfilter {one:.3f} s, "
+        f"Time of the labeled movie, from array to regions: {fit:.2f} s, one lfilter {one:.3f} s, "
         f"ratio {fit / one:.1f} (best of {repetitions} each)."
     )
 
@@ -226,7 +226,7 @@ def main() -> None:
     data = os.environ.get("THINRANK_DATA")
     if data:
         folder = Path(data)
-        lines += ["", "**The labelled movie**", "", *crop(folder), "", speed(folder)]
+        lines += ["", "**The labeled movie**", "", *crop(folder), "", speed(folder)]
         share = float(in_a_process("--measure-memory", data))
         lines.append(f"Memory: {share:.2f} times the movie in float32, beyond what was resident.")
     if options.large:

@@ -2,7 +2,7 @@
 
 The small movie holds the 16 neurons of ``groundtruth_demoMovie.npz``, from the folder
 ``caiman/tests/comparison`` of the public repository flatironinstitute/CaImAn, where they are. The
-large movies hold at least 60 neurons: footprints and traces of that file and of the labelled
+large movies hold at least 60 neurons: footprints and traces of that file and of the labeled
 regions of the movie in ``THINRANK_DATA``, placed at random, flipped, rotated and shifted in time.
 All neurons of a movie have the same peak, which is given in standard deviations of the noise.
 
@@ -32,8 +32,8 @@ DEMO_SHAPE, LARGE_SHAPE = (60, 80), (170, 170)
 FRAME_RATE = 10.0
 REGION = 0.5  # a true region is where a footprint is at least half its maximum
 RIGHT = 0.8  # a trace is right if its correlation with the true one is at least this
-CLEAR = 8.0  # labelled regions with a smaller peak over noise are not used
-LEAST_DISTANCE = 5.0  # pixels between two centres; the nearest two of the demo file have 4.2
+CLEAR = 8.0  # labeled regions with a smaller peak over noise are not used
+LEAST_DISTANCE = 5.0  # pixels between two centers; the nearest two of the demo file have 4.2
 BACKGROUND_WIDTH = 20.0  # pixels
 BACKGROUND_SIZE = 0.25  # standard deviation over pixels and time, in peaks of a neuron
 WINDOW = 12  # half the side of the window that holds a footprint
@@ -69,7 +69,7 @@ def demo_neurons(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def labelled_neurons(folder: Path, frames: int) -> tuple[np.ndarray, np.ndarray]:
-    """Footprints and traces of the clear labelled regions, at ``frames`` times of the movie."""
+    """Footprints and traces of the clear labeled regions, at ``frames`` times of the movie."""
     with np.load(folder / "calcium" / "neurofinder0000_crop_559x135x131.npz") as stored:
         movie, masks = stored["movie"].astype(np.float32), stored["masks"]
         masks = masks[(stored["peak_snr"] > CLEAR) & stored["fully_inside"]]
@@ -91,7 +91,7 @@ def labelled_neurons(folder: Path, frames: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def cut(footprint: np.ndarray) -> np.ndarray:
-    """The window of a footprint around its centre of mass."""
+    """The window of a footprint around its center of mass."""
     mass = footprint**2
     centre = [
         round(float((np.indices(footprint.shape)[i] * mass).sum() / mass.sum())) for i in (0, 1)

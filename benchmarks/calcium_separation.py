@@ -2,7 +2,7 @@
 
 "pieces": connected pieces of the active pixels. "independent components": a rotation of V by
 FastICA, the connected pieces of what stands out of each. "energy peaks": the non-negative
-factorisation of the package, begun at the peaks of the energy of the pixels. "spike votes": the
+factorization of the package, begun at the peaks of the energy of the pixels. "spike votes": the
 same, begun where the spikes flash up, as the package does.
 """
 

@@ -12,7 +12,7 @@ family with the dispersions that the intercepts leave in the training rows, for 
 *separate ridges* are scikit-learn's PoissonRegressor, LogisticRegression or Ridge, one per
 response, with a penalty per response or one for all (*pooled*), chosen by five folds of the
 training rows. The offset of american_gut is the row mean of log(counts + 1), for all methods.
-Predictors are standardised with the training rows; those that are constant there are zero. Records
+Predictors are standardized with the training rows; those that are constant there are zero. Records
 are kept in the file that --json names, and fits that are in it are not repeated.
 """
 

@@ -1,4 +1,4 @@
-"""Times of fits of generalised linear models with known sizes, for families.py."""
+"""Times of fits of generalized linear models with known sizes, for families.py."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scaled(truth: Signal, spread: float | None) -> Signal:
 
 
 def with_intercept(X: np.ndarray, Y: np.ndarray, family: str, **options: Any) -> Any:
-    """The loss with a free intercept and centred predictors."""
+    """The loss with a free intercept and centered predictors."""
     ones = np.ones((len(Y), 1))
     return tr.losses.GeneralizedLinear(
         X - X.mean(axis=0), Y, tr.losses.families.as_family(family), free=ones, **options

@@ -2,7 +2,7 @@
 
     python benchmarks/genotypes.py --markdown docs/benchmarks/genotypes.md
 
-The simulated samples are mosaics of 100 founders, whose neighbouring variants are correlated, so
+The simulated samples are mosaics of 100 founders, whose neighboring variants are correlated, so
 that variants are in linkage disequilibrium. Minor alleles have frequencies from 0.01 to 0.5, one
 variant of 200 is monomorphic and one genotype of 100 is missing. The responses depend on 30
 variants, through three factors in 20 of the 50 responses. A fit is given these sizes. A causal

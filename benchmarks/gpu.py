@@ -13,7 +13,7 @@ float32, and bytes of X and Y, read once, over the bandwidth of a copy; both rat
 of what PyTorch allocated, data included.
 
 Every fit is compared with float64 on the processor: for the smaller problems with the same fit
-there, for the larger ones a fit without standardisation with reduced-rank regression on supports
+there, for the larger ones a fit without standardization with reduced-rank regression on supports
 that it found. *Error* is the relative difference of the coefficients in Frobenius norm. The fits at
 ζ = 100 have more rows than the truth; which superfluous ones they have may depend on rounding.
 """
@@ -156,7 +156,7 @@ def error_of_same_fit(make: Callable[[], Any], problem: Problem, est: Any, Y: An
 def error_on_supports(problem: Problem) -> str:
     """Reduced-rank regression on the supports that were found, in float64 on the processor.
 
-    For a fit without standardisation, which has this closed form.
+    For a fit without standardization, which has this closed form.
     """
     est = regressor(standardize=False)(problem).fit(problem.X, problem.Y)
     S, T = on_host(est.row_support_), on_host(est.column_support_)

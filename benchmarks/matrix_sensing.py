@@ -1,12 +1,12 @@
 """Matrix sensing through tr.losses.Custom.from_torch: how often and how well Θ is recovered.
 
 Every run draws a 50 × 40 matrix Θ* of rank 2 with 8 non-zero rows and 8 non-zero columns and
-Gaussian matrices Aᵢ, and minimises a loss of ⟨Aᵢ, Θ⟩ by
+Gaussian matrices Aᵢ, and minimizes a loss of ⟨Aᵢ, Θ⟩ by
 
     tr.minimize(loss, rank=2, row_sparsity=8, column_sparsity=8)
 
 where the loss is a function written in PyTorch, without derivatives. The errors are
-‖Θ̂ − Θ*‖/‖Θ*‖. The oracle minimises the same loss over the matrices of rank 2 on the true rows and
+‖Θ̂ − Θ*‖/‖Θ*‖. The oracle minimizes the same loss over the matrices of rank 2 on the true rows and
 columns, from Θ* as the start. Needs the extra ``torch``.
 """
 

@@ -4,7 +4,7 @@
         --markdown docs/benchmarks/real_data.md
 
 The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz, or with --data all the
-files of a folder; each holds X and Y. Rows with a missing entry are dropped. Y is centred and
+files of a folder; each holds X and Y. Rows with a missing entry are dropped. Y is centered and
 divided by its standard deviations over all rows, X in each of five outer folds, for each seed, by
 those of the training rows; the error is the mean of the squared differences over the held-out rows
 and all responses, so that predicting the training means has an error of about 1. All tuning uses
@@ -119,7 +119,7 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def standardised(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """All rows, standardised with the means and standard deviations of ``rows``."""
+    """All rows, standardized with the means and standard deviations of ``rows``."""
     scale = values[rows].std(axis=0)
     return (values - values[rows].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
 

@@ -1,7 +1,7 @@
 """Ridge regressions for fitted Q-iteration from logs, for each task or for all tasks as one.
 
 They are written here, without the package, to be fast: the eigenvectors of the features are
-computed once, and every iteration chooses its penalty anew by generalised cross-validation, for
+computed once, and every iteration chooses its penalty anew by generalized cross-validation, for
 each action and task (scikit-learn's RidgeCV does the same at every call).
 """
 

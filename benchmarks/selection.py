@@ -115,7 +115,7 @@ def replicate(name: str, seed: int, options: dict) -> dict:
 
 
 def ratio_and_error(values: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
-    """Ratio of means, and its standard error by linearisation."""
+    """Ratio of means, and its standard error by linearization."""
     ratio = values.mean() / reference.mean()
     spread = (values - ratio * reference) / reference.mean()
     return float(ratio), float(spread.std(ddof=1) / len(values) ** 0.5)

@@ -87,6 +87,7 @@ REDIRECTS = {
     "guide/architecture": "../contribute/architecture.html",
     "guide/reproduce": "../contribute/reproduce.html",
     "guide/glossary": "../glossary.html",
+    "api/minimising": "minimizing.html",
 }
 
 

@@ -1,4 +1,4 @@
-"""Calcium imaging: the paper's setting on a labelled movie, and movies with known neurons."""
+"""Calcium imaging: the paper's setting on a labeled movie, and movies with known neurons."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ _QUICK = {"rank": 10, "rows": 50, "columns": 400}
 # Simulated movies: frames, height and width, neurons, pairs of close neurons, frames with spikes.
 _KNOWN = {"frames": 500, "height": 96, "width": 96, "neurons": 12, "pairs": 4, "rows": 100}
 _QUICK_KNOWN = {"frames": 250, "height": 48, "width": 48, "neurons": 4, "pairs": 1, "rows": 50}
-_SHOWN = 5  # number of labelled regions in the paper's figure
+_SHOWN = 5  # number of labeled regions in the paper's figure
 _LEAST_PIECE = 10  # minimal number of pixels of a connected piece that counts as a region
 _CLOSE = 0.8  # correlation with the true trace from which an estimated trace counts as close
-_STRONG = 8.0  # peak signal-to-noise ratio from which a labelled region counts as strong
+_STRONG = 8.0  # peak signal-to-noise ratio from which a labeled region counts as strong
 _FRAME_RATE = 7.0  # frames per second of the public movies, and of the simulated ones
 BEFORE, AFTER = "before separation", "after separation"
 
-# Labelled movies: that of the study, and a part of it for the small version.
+# Labeled movies: that of the study, and a part of it for the small version.
 _FILES = {
     "NeuroFinder 00.00, crop": "calcium/neurofinder0000_crop_559x135x131.npz",
     "NeuroFinder 00.00, small crop": "calcium/neurofinder0000_tiny_300x48x48.npz",
@@ -79,7 +79,7 @@ def _file(movie: str) -> Path:
 
 
 def jobs(quick: bool) -> list[Job]:
-    """Return one job for the labelled movie, if it is there, and one per simulated movie."""
+    """Return one job for the labeled movie, if it is there, and one per simulated movie."""
     sizes, known = (_QUICK, _QUICK_KNOWN) if quick else (_PAPER, _KNOWN)
     count = _QUICK_REPLICATIONS if quick else _REPLICATIONS
     movie = list(_FILES)[quick]
@@ -95,7 +95,7 @@ def jobs(quick: bool) -> list[Job]:
 
 
 def run(job: Job) -> list[Record]:
-    """Analyze the labelled movie, or a simulated one with known neurons."""
+    """Analyze the labeled movie, or a simulated one with known neurons."""
     return _labelled(job) if job.cell["part"] == "labelled" else _known(job)
 
 
@@ -131,7 +131,7 @@ def _known(job: Job) -> list[Record]:
 
 
 def _labelled(job: Job) -> list[Record]:
-    """Fit the labelled movie; the labels are used only after the fit."""
+    """Fit the labeled movie; the labels are used only after the fit."""
     cell = job.cell
     with np.load(_file(cell["movie"])) as content:
         movie, significance = content["movie"], content["peak_snr"]
@@ -209,7 +209,7 @@ def _sizes(
 def _region(
     imaging: CalciumImaging, movie: np.ndarray, label: np.ndarray, found: int | None
 ) -> Record:
-    """Return the data of the paper's figure: a labelled region and the one estimated there."""
+    """Return the data of the paper's figure: a labeled region and the one estimated there."""
     shape, center = movie.shape[1:], label.mean(axis=0)
     trace = movie[:, label[:, 0], label[:, 1]].mean(axis=1, dtype=np.float64)
     record: Record = {
@@ -259,7 +259,7 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page: the labelled movie, then the simulated ones."""
+    """Return the blocks of the page: the labeled movie, then the simulated ones."""
     blocks: list[Block] = []
     kinds = dict(list(records.groupby("kind")))
     if "sizes" in kinds:
@@ -290,12 +290,12 @@ def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
     header = ("neuron", "number in the file of labels", "peak SNR", "result", "distance")
     return [
         Text(_setting(sizes)),
-        Section("The most significant labelled regions, and the estimated ones"),
+        Section("The most significant labeled regions, and the estimated ones"),
         Picture(
             "regions",
             side_by_side([_pair(name, region) for name, region in shown]),
-            "The paper's last figure. Top: labelled regions on the mean of the movie. Bottom: the "
-            "footprints estimated there, with their outlines; the labelled outlines are dashed. "
+            "The paper's last figure. Top: labeled regions on the mean of the movie. Bottom: the "
+            "footprints estimated there, with their outlines; the labeled outlines are dashed. "
             + EXPLANATION,
         ),
         Table(
@@ -305,14 +305,14 @@ def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
         Picture(
             "traces",
             _paired_traces(shown),
-            "Mean of the movie over the labelled region (gray) and trace of the neuron found there "
+            "Mean of the movie over the labeled region (gray) and trace of the neuron found there "
             "(dark), each scaled from its minimum to its maximum.",
         ),
         Section("All regions"),
         Picture(
             "contours",
             contours(np.array(picture["image"], dtype=float), panels),
-            "Mean of the movie with all labelled regions, and with all estimated ones. "
+            "Mean of the movie with all labeled regions, and with all estimated ones. "
             + EXPLANATION,
         ),
         _score_table(kinds["scores"]),
@@ -396,7 +396,7 @@ def _size_table(sizes: pd.Series) -> Table:
 
 
 def _paired_traces(shown: list[tuple[str, pd.Series]]) -> Figure:
-    """Draw the traces of labelled regions and, if there is one, the estimated trace."""
+    """Draw the traces of labeled regions and, if there is one, the estimated trace."""
     figure: Figure = import_optional("matplotlib.figure").Figure(
         (WIDTH, 0.5 + 0.62 * len(shown)), layout="constrained"
     )
@@ -438,7 +438,7 @@ def _known_blocks(known: pd.DataFrame) -> list[Block]:
 
 
 def found_regions(records: pd.DataFrame) -> Finding | None:
-    """On a calcium movie (a public one) the five most significant labelled regions match the
+    """On a calcium movie (a public one) the five most significant labeled regions match the
     estimated ones: each has one within 5 pixels."""
     regions = records[records["kind"] == "region"]
     if regions.empty:

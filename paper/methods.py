@@ -48,12 +48,12 @@ class RegressionTask:
     # predictors and responses of the rows that ``splits`` refer to: training and validation rows
     # together, or X and Y themselves
     pooled: tuple[np.ndarray, np.ndarray]
-    # index arrays. Tuning parameters minimise the squared error over the test parts
+    # index arrays. Tuning parameters minimize the squared error over the test parts
     splits: Sequence[tuple[np.ndarray, np.ndarray]]
     ranks: tuple[int, ...]  # candidate ranks, for methods that take a rank
     row_sizes: tuple[int, ...]  # candidate values of s1, for GDT
     column_sizes: tuple[int | None, ...]  # candidate values of s2, for GDT; (None,) for no limit
-    intercept: bool = False  # whether to fit an intercept, by centring every training part
+    intercept: bool = False  # whether to fit an intercept, by centering every training part
     truth: Factors | None = None  # true coefficients; only the oracle uses them
 
 
@@ -91,7 +91,7 @@ class FixedDataGDT:
 def gdt(task: RegressionTask) -> Answer:
     """Run Algorithm 1 from the lasso, without ridge.
 
-    s2 and s1 minimise the held-out error alternately, for every candidate rank.
+    s2 and s1 minimize the held-out error alternately, for every candidate rank.
     """
     X, Y = task.pooled
     parts = [

@@ -114,7 +114,7 @@ def eigh(symmetric: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix or of a stack of them.
 
     In other libraries than NumPy double precision is used for single precision, too: the
-    factorisation then takes less time on a GPU, and few columns of it are usually kept.
+    factorization then takes less time on a GPU, and few columns of it are usually kept.
     """
     xp = arrays.namespace(symmetric)
     if type(symmetric) is np.ndarray or arrays.itemsize(symmetric) == 8:

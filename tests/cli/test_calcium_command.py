@@ -86,7 +86,7 @@ def header(path):
 
 def test_from_movie_to_neurons(first):
     result, out = first
-    assert "3 neurons; 3 of 3 labelled regions found" in result.output
+    assert "3 neurons; 3 of 3 labeled regions found" in result.output
     assert names(out) == sorted([*FILES, "suite2p"])
     summary = json.loads((out / "summary.json").read_text())
     assert (summary["neurons"], summary["frames"], summary["height"]) == (3, 120, 40)
@@ -103,7 +103,7 @@ def test_from_movie_to_neurons(first):
     np.testing.assert_allclose(raw, stored, rtol=1e-5)
     ops = np.load(out / "suite2p" / "plane0" / "ops.npy", allow_pickle=True).item()
     assert ops["neucoeff"] == 0.5
-    assert "3 of 3 labelled regions found" in (out / "page.html").read_text(encoding="utf-8")
+    assert "3 of 3 labeled regions found" in (out / "page.html").read_text(encoding="utf-8")
     assert names(out.parent) == ["out"]
 
 
@@ -139,7 +139,7 @@ def test_results_are_not_replaced_without_being_asked(first, film):
 def test_simulated_movie(tmp_path):
     result = run("--simulate", "-o", tmp_path / "out")
     assert result.code == 0, result.output
-    assert "12 of 12 labelled regions found" in result.output
+    assert "12 of 12 labeled regions found" in result.output
     assert "simulated movie (seed 0)" in (tmp_path / "out" / "summary.json").read_text()
 
 
@@ -295,7 +295,7 @@ def test_labels_far_outside_the_movie(film, tmp_path):
     command = (film, "--frame-rate", 7, "-o", tmp_path / "out", "--labels", tmp_path / "far.json")
     result = run(*command)
     assert result.code == 0, result.output
-    assert "1 of the 2 labelled regions is outside the frames of 40 × 40 pixels" in words(result)
+    assert "1 of the 2 labeled regions is outside the frames of 40 × 40 pixels" in words(result)
     (tmp_path / "far.json").write_text(f'[{{"coordinates": [[{10**30}, 1]]}}]')
     assert run(*command, "--overwrite").code == 3
 

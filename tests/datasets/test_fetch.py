@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_the_studies(data_dir):
         assert found.data.index.equals(found.target.index)
         assert found.data.index.is_unique
         assert str(len(X)) in found.DESCR
-        assert "icence" in found.DESCR
+        assert "icense" in found.DESCR
         for key, names in (("X_names", found.feature_names), ("Y_names", found.target_names)):
             if key in source:
                 assert [str(text).removesuffix("_YPD") for text in source[key]] == names

@@ -33,7 +33,7 @@ def test_arrays(load):
     assert found.frame is None
     assert np.isfinite(found.data).all()
     assert np.isfinite(found.target).all()
-    for part in ("Source:", "Licence:", "Reference", str(n)):
+    for part in ("Source:", "License:", "Reference", str(n)):
         assert part in found.DESCR
 
 

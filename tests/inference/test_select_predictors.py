@@ -82,7 +82,7 @@ def test_names_and_table():
 
 def test_auto_says_what_it_picked():
     X, Y = easy()
-    assert "each predictor is tested given its neighbours" in select(X, Y).reason
+    assert "each predictor is tested given its neighbors" in select(X, Y).reason
     assert "given all other predictors are exact" in select(X[:, :8], Y).reason
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 12)) @ rng.standard_normal((12, 110))

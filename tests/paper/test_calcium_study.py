@@ -70,7 +70,7 @@ def test_a_labelled_movie(labelled_movie):
 
 
 def test_known_neurons(monkeypatch):
-    monkeypatch.delenv("THINRANK_DATA", raising=False)  # then there is no labelled movie
+    monkeypatch.delenv("THINRANK_DATA", raising=False)  # then there is no labeled movie
     before, after = records_of(STUDY.jobs(True)[0])
     assert (before["stage"], after["stage"]) == (BEFORE, AFTER)
     assert after["n_labelled"] == 4

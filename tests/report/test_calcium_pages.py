@@ -73,7 +73,7 @@ def test_labelled_beside_estimated(analysis):
     assert [p.name for p in blocks(page, Picture)] == ["contours", "labelled", "traces_1"]
     assert len(blocks(page, Picture)[0].figure.axes) == 2
     shown = ParsedPage(page.html())
-    assert "2 of 3 labelled regions found, combined score 0.67" in shown.text
+    assert "2 of 3 labeled regions found, combined score 0.67" in shown.text
     header, row = shown.table("regions")
     assert header[-2:] == ["exclusion", "pixel AUC"]
     assert row[:-1] == ["centers within 5 pixels", *"332", *["0.67"] * 3, "1.00", "1.00"]

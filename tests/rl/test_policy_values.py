@@ -46,7 +46,7 @@ def test_importance_sampling_covers_the_exact_value(weighted):
     )
     assert found.low < exact() < found.high
     assert found.value == pytest.approx(exact(), rel=0.15)
-    assert found.note == "Behaviour probabilities were given."
+    assert found.note == "Behavior probabilities were given."
     assert found.n_episodes == len(found.returns) == 3000
 
 

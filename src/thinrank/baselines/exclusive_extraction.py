@@ -28,7 +28,7 @@ _PATH_LASSO_TOL, _LASSO_TOL = 1e-4, 1e-6
 class ExclusiveExtraction(Baseline):
     """Exclusive extraction (EEA): low rank with sparse singular vectors, layer by layer.
 
-    Minimises, over Θ = Σ d·u·vᵀ with ``rank`` layers, ::
+    Minimizes, over Θ = Σ d·u·vᵀ with ``rank`` layers, ::
 
         1/(2n)·‖Y − XΘ‖² + penalty · Σ over layers and entries of w_ij·|d·u_i·v_j|
 
@@ -60,7 +60,7 @@ class ExclusiveExtraction(Baseline):
         BIC = nk·log(RSS) + log(nk)·df, where df is the number of non-zero entries of all u and v
         minus the number of layers; models with log(nk)·df > nk are excluded.
     fit_intercept : bool, default=True
-        Whether to centre X and Y.
+        Whether to center X and Y.
     standardize : bool, default=True
         Whether to scale the columns of X to unit root mean square.
     max_iter : int, default=200
@@ -177,7 +177,7 @@ class Layers:
     U: np.ndarray  # (n_features, rank) left vectors, multiplied by the singular values
     V: np.ndarray  # (n_targets, rank) right vectors
     scale_u: np.ndarray  # (n_features, rank)
-    # (n_targets, rank) one over the weights: entry (i, j) of layer l is penalised by
+    # (n_targets, rank) one over the weights: entry (i, j) of layer l is penalized by
     # |u_il·v_jl|/(scale_u_il·scale_v_jl)
     scale_v: np.ndarray
 

@@ -34,7 +34,7 @@ class JointRankRowSelection(Baseline):
         Number of penalties on the path of ``penalty="auto"``.
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
     tol : float, default=1e-6
         Tolerance for the duality gap of the first step, relative to ‖Y‖².

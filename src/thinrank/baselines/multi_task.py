@@ -15,14 +15,14 @@ from thinrank.core.factors import Factors
 from thinrank.solvers.group_lasso import group_lasso_path
 
 # Columns are the same if they differ by at most this fraction of their norm, by rounding errors of
-# centring.
+# centering.
 _SAME = 1e-9
 
 
 class MultiTaskGroupLasso(Baseline):
     """Multi-task learning with the ℓ₂,₁ penalty (MTL): row sparsity, no rank constraint.
 
-    Minimises 1/(2n)·‖Y − XΘ‖² + penalty·Σⱼ‖Θⱼ‖ over Θ, where ‖Θⱼ‖ is the norm of row j. This is
+    Minimizes 1/(2n)·‖Y − XΘ‖² + penalty·Σⱼ‖Θⱼ‖ over Θ, where ‖Θⱼ‖ is the norm of row j. This is
     scikit-learn's ``MultiTaskLasso`` with ``alpha=penalty``, solved by its coordinate descent on
     working sets.
 
@@ -35,7 +35,7 @@ class MultiTaskGroupLasso(Baseline):
         Number of penalties on the path.
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
     tol : float, default=1e-6
         Tolerance for the duality gap of the final fit, relative to ‖Y‖².

@@ -1,4 +1,4 @@
-"""The rank-constrained group lasso, by alternating minimisation."""
+"""The rank-constrained group lasso, by alternating minimization."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thinrank.solvers.group_lasso import group_lasso
 class RankConstrainedGroupLasso(Baseline):
     """The rank-constrained group lasso (RCGL).
 
-    Minimises 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. With B = AVᵀ and
+    Minimizes 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. With B = AVᵀ and
     orthonormal V of shape (n_targets, rank), the rows of A and B have the same norms, and two
     steps alternate: the group lasso of YV on X for A, and the orthogonal Procrustes problem for
     V, solved by the polar factor of YᵀXA. The objective never increases. The result depends on
@@ -36,7 +36,7 @@ class RankConstrainedGroupLasso(Baseline):
         Number of penalties on the path.
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
     max_iter : int, default=500
         Largest number of iterations. A ConvergenceWarning is issued if it is reached.

@@ -19,7 +19,7 @@ from thinrank.selection import estimate_rank
 class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
-    Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form. If
+    Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form. If
     predictors are linearly dependent, or nearly so (singular values of X below 1e-6 times the
     largest), the solution is that of least norm.
 
@@ -35,7 +35,7 @@ class ReducedRankRegression(Baseline):
         0 is a candidate too.
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
 
     Attributes

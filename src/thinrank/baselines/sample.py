@@ -1,4 +1,4 @@
-"""The data of a baseline: dense NumPy arrays, centred, scaled and weighted."""
+"""The data of a baseline: dense NumPy arrays, centered, scaled and weighted."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ class TrainingSample:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data prepared for minimising 1/(2n)·‖Y − XΘ‖² with a penalty or constraint."""
+    """Data prepared for minimizing 1/(2n)·‖Y − XΘ‖² with a penalty or constraint."""
 
-    X: np.ndarray  # (n_samples, n_features) predictors: centred, scaled and weighted
-    Y: np.ndarray  # (n_samples, n_targets) responses: centred and weighted
-    columns: Standardization  # centres and scales of the columns of X
+    X: np.ndarray  # (n_samples, n_features) predictors: centered, scaled and weighted
+    Y: np.ndarray  # (n_samples, n_targets) responses: centered and weighted
+    columns: Standardization  # centers and scales of the columns of X
     target_mean: np.ndarray | None  # (n_targets,) means that were subtracted from Y
     # mean of the sample weights. The rows are multiplied by the roots of weights of mean 1, so sums
     # over rows are multiplied by this to be in units of the user's weights

@@ -33,7 +33,7 @@ _MAX_SWEEPS = 20_000
 class SeparateLassos(Baseline):
     """One lasso per response, with the same penalty for all.
 
-    Minimises ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
+    Minimizes ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
     working sets, one response after another. The paper starts gradient descent from this.
 
     Parameters
@@ -45,7 +45,7 @@ class SeparateLassos(Baseline):
         Number of penalties on the path.
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
     tol : float, default=1e-6
         Tolerance for the duality gaps of the final fit, relative to the squared norm of each
@@ -120,7 +120,7 @@ class SeparateLassos(Baseline):
 class SeparateRidges(Baseline):
     """Ridge regression of each response, with one penalty for all.
 
-    Minimises 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².
+    Minimizes 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².
 
     Parameters
     ----------

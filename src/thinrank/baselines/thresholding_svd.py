@@ -68,7 +68,7 @@ class ThresholdingSVD(Baseline):
         Number of candidates for ``row_threshold="auto"``.
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to centre X and Y; whether to scale X to columns of unit root mean square,
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
     max_iter : int, default=200
         Largest number of iterations. A ConvergenceWarning is issued if it is reached.

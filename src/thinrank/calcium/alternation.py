@@ -1,4 +1,4 @@
-"""A start for the solver: spike frames and factors of a movie, by alternating minimisation."""
+"""A start for the solver: spike frames and factors of a movie, by alternating minimization."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_COLUMN_CHANGES = 4
 
 @dataclass(frozen=True)
 class Alternation:
-    """Alternating minimisation over spike frames, factors and active pixels.
+    """Alternating minimization over spike frames, factors and active pixels.
 
     Given the row space of Θ, dynamic programming finds the best spike frames (see
     :mod:`thinrank.calcium.segments`). Given the frames, the best Θ is a truncated singular value
@@ -34,9 +34,9 @@ class Alternation:
 
     decay: float  # γ, the fraction of the fluorescence that is left after one frame
     # standard deviation of the Gaussian filter of the frames, in pixels. Smoothing correlates the
-    # noise of neighbouring pixels
+    # noise of neighboring pixels
     smoothing: float
-    seed: int  # seed of the randomised decomposition of long movies
+    seed: int  # seed of the randomized decomposition of long movies
 
     def run(
         self, Y: np.ndarray, sizes: MovieSizes, progress: StageProgress

@@ -16,9 +16,9 @@ _CELLS = 3.0
 
 @dataclass(frozen=True)
 class Background:
-    """Mean change over a wide neighbourhood of each pixel, on a coarse grid."""
+    """Mean change over a wide neighborhood of each pixel, on a coarse grid."""
 
-    # (n_frames, n_cell_rows, n_cell_columns) background at the centres of square cells, minus its
+    # (n_frames, n_cell_rows, n_cell_columns) background at the centers of square cells, minus its
     # median over time
     grid: np.ndarray
     cell: int  # side length of a cell, in pixels
@@ -60,7 +60,7 @@ def find_background(movie: Movie, width: float) -> Background:
 
 
 def _interpolation(places: np.ndarray, cells: int, cell: int, length: int) -> np.ndarray:
-    """Weights of linear interpolation between the centres of the cells."""
+    """Weights of linear interpolation between the centers of the cells."""
     edges = np.append(np.arange(cells) * cell, length)
     middles = (edges[:-1] + edges[1:] - 1) / 2
     weights = [np.interp(places, middles, unit) for unit in np.eye(cells)]

@@ -57,7 +57,7 @@ def estimate_decay(Y: np.ndarray) -> float:
             for lag in range(1, lags + 1)
         ]
     )
-    # chosen by the sum over all lags, so that the choice does not favour any lag
+    # chosen by the sum over all lags, so that the choice does not favor any lag
     active = np.argsort(covariances.sum(axis=0))[-_MOST_PIXELS:]
     covariance = covariances[:, active].sum(axis=1)
     before, after = covariance[:-1], covariance[1:]

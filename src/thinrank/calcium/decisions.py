@@ -11,7 +11,7 @@ import numpy as np
 
 DECISIONS = "thinrank decisions"
 """The entry "format" of a file of decisions."""
-# Distance in pixels between the centres of a neuron in two fits to the same movie. Fits are
+# Distance in pixels between the centers of a neuron in two fits to the same movie. Fits are
 # reproducible up to rounding, and neurons are farther apart.
 _NEAR = 1.0
 
@@ -25,7 +25,7 @@ class Decision:
     number : int
         Number of the neuron on the page, from 1.
     row, column : float
-        Centre of its region.
+        Center of its region.
     accepted : bool
         False if it was rejected.
     """
@@ -101,7 +101,7 @@ def accepted_neurons(
 ) -> np.ndarray:
     """Indices of the neurons of a fit that were accepted.
 
-    Neurons are recognised by their centres, so that decisions stay valid if others are left out.
+    Neurons are recognized by their centers, so that decisions stay valid if others are left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Separation of overlapping neurons by non-negative matrix factorisation."""
+"""Separation of overlapping neurons by non-negative matrix factorization."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def export_results(
     f0.csv             F0, the resting level of F minus neuropil
     dff.csv            ΔF/F; empty where F0 is not positive
     deconvolved.csv    deconvolved activity
-    quality.csv        one line per neuron: centre, signal-to-noise ratio, correlation of the trace
+    quality.csv        one line per neuron: center, signal-to-noise ratio, correlation of the trace
                        with the raw light, whether it is doubtful
     footprints.tif     one page per neuron, float32
     regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` and all of these

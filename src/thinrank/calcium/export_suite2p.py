@@ -102,7 +102,7 @@ def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) 
 
 
 def _mean_distance_of_disc(pixels: int) -> float:
-    """Mean distance to the centre of a disc with this number of pixels."""
+    """Mean distance to the center of a disc with this number of pixels."""
     return float(2 / 3 * np.sqrt(pixels / np.pi))
 
 

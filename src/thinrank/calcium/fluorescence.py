@@ -74,7 +74,7 @@ class RestingLevel:
 
     percentile: float  # above 0 and below 100
     # number of frames of a window. Windows overlap by half, and the level is interpolated between
-    # their centres
+    # their centers
     window: int
 
     def of(self, values: np.ndarray) -> np.ndarray:

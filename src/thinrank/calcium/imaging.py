@@ -30,7 +30,7 @@ from thinrank.designs import RecursiveFilter
 class CalciumImaging(BaseEstimator):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.
 
-    The movie is modelled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
+    The movie is modeled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
     has one row per frame and one column per pixel. The spikes S are non-zero in few frames, the
     footprints A in few pixels, and the filter G⁻¹ lets every spike decay by the factor γ per frame.
     Θ = SA has low rank, few non-zero rows and few non-zero columns, so this is two-way sparse
@@ -114,7 +114,7 @@ class CalciumImaging(BaseEstimator):
     max_iter : int, default=None
         Iteration limit of the solver.
     random_state : int, Generator or None, default=None
-        Seed of the randomised decompositions of very long movies; None for a fixed seed.
+        Seed of the randomized decompositions of very long movies; None for a fixed seed.
     verbose : int, default=0
         Whether to show progress on standard error.
 
@@ -369,16 +369,16 @@ class CalciumImaging(BaseEstimator):
         return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
 
     def score(self, regions: Any, y: Any = None, *, threshold: float = 5.0) -> Scores:
-        """Compare ``region_coordinates_`` with labelled regions by NeuroFinder's scores.
+        """Compare ``region_coordinates_`` with labeled regions by NeuroFinder's scores.
 
         Parameters
         ----------
         regions : list of arrays of shape (n_pixels, 2), or array
-            The labelled regions, as for :func:`thinrank.calcium.score_regions`.
+            The labeled regions, as for :func:`thinrank.calcium.score_regions`.
         y : None
             Ignored; present for compatibility with scikit-learn.
         threshold : float, default=5.0
-            Distance in pixels below which two centres match.
+            Distance in pixels below which two centers match.
 
         Returns
         -------

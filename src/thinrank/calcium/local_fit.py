@@ -28,7 +28,7 @@ _LONGEST = 1.9
 # Smallest area above half of the maximum with the weaker filter, likewise. Smaller ones are
 # dendrites and spines, or the brightest part of something else.
 _LEAST_BRIGHT_AREA = 0.25
-# Two components are the same neuron if their centres are nearer than the first distance, in radii,
+# Two components are the same neuron if their centers are nearer than the first distance, in radii,
 # or if the correlation of their traces exceeds the first value within the second distance or the
 # second value within the third distance. Rules of thumb.
 _SAME_PLACE, _NEAR, _FAR = 0.5, 1.2, 4.0
@@ -36,7 +36,7 @@ _SAME_NEAR, _SAME_TRACE = 0.4, 0.6
 # They are also the same neuron if the cosine of their footprints exceeds this value, whatever their
 # traces: light that moves within a neuron, or changes in a part of it, looks like two neurons. Of
 # the 2100 neurons in 30 development movies (benchmarks/calcium_movies.py, seeds 30000 to 30029) 10
-# have a neighbour with a larger cosine.
+# have a neighbor with a larger cosine.
 _SAME_SHAPE = 0.6
 # Standard errors below which a pixel of a footprint is taken for zero.
 _CERTAIN = 1.5

@@ -28,7 +28,7 @@ class Movie:
     def __init__(self, frames: Any, name: str) -> None:
         shape = tuple(frames.shape)
         if len(shape) == 4 and shape[-1] in (3, 4):
-            raise MovieError(name, f"colour (RGB) frames of shape {shape}; a movie has one channel")
+            raise MovieError(name, f"color (RGB) frames of shape {shape}; a movie has one channel")
         if len(shape) == 2:
             raise MovieError(name, f"a single picture of shape {shape}; a movie has (T, H, W)")
         if len(shape) != 3:

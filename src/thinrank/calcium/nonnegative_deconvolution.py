@@ -18,7 +18,7 @@ _FORGOTTEN = 1e-15
 def deconvolve(values: Any, decay: float) -> np.ndarray:
     """Non-negative increments whose decaying sum is nearest to some traces.
 
-    For every trace y, the sum of squares of y − c is minimised over c with the increments
+    For every trace y, the sum of squares of y − c is minimized over c with the increments
     s_t = c_t − γ c_{t−1} ≥ 0 and c_0 ≥ 0. There is no penalty on the increments, so that noise
     leaves small ones in many frames. With u_t = c_t γ^{−t} the problem is a weighted isotonic
     regression, which is solved in overlapping stretches, since powers of γ soon leave the range of

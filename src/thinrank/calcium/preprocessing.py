@@ -52,7 +52,7 @@ class Preprocessing:
     """The steps that turn frames into the matrix Y."""
 
     # what is subtracted from each pixel: its median; a percentile in windows that overlap by half,
-    # interpolated between their centres; or nothing
+    # interpolated between their centers; or nothing
     baseline: str
     percentile: float  # the percentile for ``baseline="percentile"``
     window: int  # number of frames of a window
@@ -131,7 +131,7 @@ class Preprocessing:
         return Y
 
     def _blocks(self, movie: Movie, background: Background | None) -> Iterator[_Lines]:
-        """Smoothed lines of all frames. Neighbouring lines are read too, for the filter."""
+        """Smoothed lines of all frames. Neighboring lines are read too, for the filter."""
         frames, height, width = movie.shape
         halo = int(_CUT * self.smoothing + 0.5)
         lines = max(_BLOCK_ENTRIES // (frames * width), 4 * halo, 1)
@@ -149,7 +149,7 @@ class Preprocessing:
             if background is not None:
                 background.subtract(inner, first)
             values = np.ascontiguousarray(inner).reshape(frames, -1)
-            values[:, dead] = mean[dead]  # the filters mix in the changes of its neighbours
+            values[:, dead] = mean[dead]  # the filters mix in the changes of its neighbors
             yield _Lines(slice(first * width, last * width), values, mean)
 
     def knots(self, frames: int) -> np.ndarray:

@@ -121,7 +121,7 @@ def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
 def _check_tiff(all_series: Any, name: str) -> None:
     samples = max(series.keyframe.samplesperpixel for series in all_series)
     if samples > 1:
-        raise MovieError(name, f"colour (RGB) frames, {samples} samples per pixel; expected one")
+        raise MovieError(name, f"color (RGB) frames, {samples} samples per pixel; expected one")
     if len({(tuple(series.keyframe.shape), series.dtype) for series in all_series}) > 1:
         raise MovieError(name, f"its pages differ in shape or dtype: {len(all_series)} kinds")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import binary_fill_holes, label
 
-# The eight neighbours of a pixel.
+# The eight neighbors of a pixel.
 _AROUND = np.ones((3, 3), dtype=bool)
 
 

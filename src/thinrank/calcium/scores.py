@@ -1,4 +1,4 @@
-"""Comparison of regions with labelled ones: NeuroFinder's scores and pixel-wise AUC."""
+"""Comparison of regions with labeled ones: NeuroFinder's scores and pixel-wise AUC."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Scores:
     Attributes
     ----------
     recall : float
-        Number of labelled regions that were found, divided by the number of labelled regions.
+        Number of labeled regions that were found, divided by the number of labeled regions.
     precision : float
         The same number divided by the number of estimated regions.
     combined : float
         Harmonic mean of recall and precision.
     inclusion : float
-        Number of pixels that a labelled region and its match share, divided by the number of
-        pixels of the labelled region; mean over the matches.
+        Number of pixels that a labeled region and its match share, divided by the number of
+        pixels of the labeled region; mean over the matches.
     exclusion : float
         The same number divided by the number of pixels of the match; mean over the matches.
     n_matched, n_estimated, n_labelled : int
-        Numbers of matched, estimated and labelled regions.
+        Numbers of matched, estimated and labeled regions.
     pixel_auc : float or None
-        Area under the ROC curve of an image of activity, where the pixels of all labelled regions
+        Area under the ROC curve of an image of activity, where the pixels of all labeled regions
         are the positives; None if no image was given. See :func:`pixel_auc`.
     """
 
@@ -54,16 +54,16 @@ class Scores:
 def score_regions(
     estimated: Any, labelled: Any, threshold: float = 5.0, *, energy: Any = None
 ) -> Scores:
-    """Compare regions with labelled ones, as the NeuroFinder challenge does.
+    """Compare regions with labeled ones, as the NeuroFinder challenge does.
 
     Parameters
     ----------
-    estimated, labelled : list of arrays of shape (n_pixels, 2), or array
+    estimated, labeled : list of arrays of shape (n_pixels, 2), or array
         The rows and columns of each region; or boolean masks of shape
         (n_regions, height, width); or a label image of shape (height, width), in which 0 means no
         region.
     threshold : float, default=5.0
-        Distance in pixels below which two centres match.
+        Distance in pixels below which two centers match.
     energy : array of shape (height, width), default=None
         Activity of each pixel, for ``pixel_auc``.
 
@@ -81,8 +81,8 @@ def score_regions(
     Examples
     --------
     >>> from thinrank.calcium import score_regions
-    >>> labelled = [[[0, 0], [0, 1], [1, 0], [1, 1]], [[10, 10], [10, 11]]]
-    >>> scores = score_regions([[[0, 0], [0, 1], [1, 0]]], labelled)
+    >>> labeled = [[[0, 0], [0, 1], [1, 0], [1, 1]], [[10, 10], [10, 11]]]
+    >>> scores = score_regions([[[0, 0], [0, 1], [1, 0]]], labeled)
     >>> scores.recall, scores.precision, scores.inclusion, scores.exclusion
     (0.5, 1.0, 0.75, 1.0)
     """
@@ -109,25 +109,25 @@ def score_regions(
 
 
 def match_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> list[tuple[int, int]]:
-    """Match estimated with labelled regions whose centres are close to each other.
+    """Match estimated with labeled regions whose centers are close to each other.
 
-    The matching is greedy, as in NeuroFinder: each labelled region in turn is matched with the
-    nearest estimated region that is still free, if its centre is closer than the threshold. The
-    pairs can therefore depend on the order of the labelled regions, if these are closer to each
+    The matching is greedy, as in NeuroFinder: each labeled region in turn is matched with the
+    nearest estimated region that is still free, if its center is closer than the threshold. The
+    pairs can therefore depend on the order of the labeled regions, if these are closer to each
     other than the threshold.
 
     Parameters
     ----------
-    estimated, labelled : list of arrays of shape (n_pixels, 2), or array
+    estimated, labeled : list of arrays of shape (n_pixels, 2), or array
         As for :func:`score_regions`.
     threshold : float, default=5.0
-        Distance in pixels below which two centres match; may be infinite.
+        Distance in pixels below which two centers match; may be infinite.
 
     Returns
     -------
     list of (int, int)
-        Indices of the estimated and the labelled region of each pair, in the order of the
-        labelled regions.
+        Indices of the estimated and the labeled region of each pair, in the order of the
+        labeled regions.
     """
     if not threshold > 0:
         raise ValueError(f"threshold must be above 0, got {threshold!r}")
@@ -156,7 +156,7 @@ def pixel_auc(energy: Any, mask: Any) -> float:
     energy : array of shape (height, width)
         Any score of a pixel, such as the norm of its column of Θ.
     mask : boolean array of shape (height, width)
-        The labelled pixels. It must contain both True and False.
+        The labeled pixels. It must contain both True and False.
 
     Returns
     -------

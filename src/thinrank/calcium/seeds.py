@@ -26,7 +26,7 @@ _ROUNDS = 4
 # A footprint ends where it is below this fraction of its maximum.
 _EDGE = 0.15
 # Bins in which the seed is less bright than this fraction of the brightest pixel nearby belong to
-# a neighbour.
+# a neighbor.
 _OWN = 0.75
 # Smallest and largest area at half maximum, relative to a disc of the given radius.
 _LEAST_AREA, _LARGEST_AREA = 0.2, 2.5

@@ -13,10 +13,10 @@ from thinrank.calcium.segments import Segments
 # All values are rules of thumb; benchmarks/calcium.py shows the scores that they give.
 # Largest distance of a pixel of a footprint from the location of its neuron, in radii.
 _REACH = 2.0
-# Passes of the factorisation between two rounds of pruning and merging.
+# Passes of the factorization between two rounds of pruning and merging.
 _ROUNDS = 10
 # Two components are the same neuron if the cosines of their footprints and of their traces exceed
-# these values. If their centres are less than a radius apart, where two cell bodies hardly fit, it
+# these values. If their centers are less than a radius apart, where two cell bodies hardly fit, it
 # suffices that the cosine of their traces exceeds the last value.
 _SAME_FOOTPRINT, _SAME_TRACE = 0.6, 0.8
 _SAME_TRACE_NEAR = 0.5

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.signal import lfilter
 
-# Smallest distances, in standard deviations of a footprint: between the centres of neurons that are
-# not a close pair, and from a centre to the edge of a frame. At 5 standard deviations the inner
+# Smallest distances, in standard deviations of a footprint: between the centers of neurons that are
+# not a close pair, and from a center to the edge of a frame. At 5 standard deviations the inner
 # product of two Gaussian footprints is 0.2 % of their squared norm.
 _APART = 5.0
 _MARGIN = 2.0
@@ -75,10 +75,10 @@ def make_movie(
     spike gets one, since otherwise it would be invisible. Each spike increases the fluorescence,
     which then decays by the factor γ per frame (G⁻¹, a first-order filter). The footprints A are
     Gaussian, the errors E are normal and independent, and B, the fluorescence at rest, is 1.5 times
-    as large at the centre of a neuron as far away from all neurons.
+    as large at the center of a neuron as far away from all neurons.
 
-    Neurons 0 and 1, 2 and 3, … are the close pairs. All other centres are at least 5 standard
-    deviations of a footprint apart, and all centres are at least 2 standard deviations away from
+    Neurons 0 and 1, 2 and 3, … are the close pairs. All other centers are at least 5 standard
+    deviations of a footprint apart, and all centers are at least 2 standard deviations away from
     the edge of the frame.
 
     Parameters
@@ -199,7 +199,7 @@ def _place(
     distance: tuple[float, float],
     sd: float,
 ) -> np.ndarray:
-    """Random centres by rejection sampling; starts again if there is no space for the next one."""
+    """Random centers by rejection sampling; starts again if there is no space for the next one."""
     lowest = np.full(2, _MARGIN * sd)
     highest = np.array(shape) - 1 - _MARGIN * sd
     if np.all(lowest <= highest):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Pixels from the centre of a window to its edge: room for a neuron of the usual radius of 5 pixels
-# and its neighbours.
+# Pixels from the center of a window to its edge: room for a neuron of the usual radius of 5 pixels
+# and its neighbors.
 _HALF = 14
 
 
@@ -33,7 +33,7 @@ def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarra
     """A square of 29 × 29 pixels of an image, around a pixel or, at the edge, next to it.
 
     A square that would reach beyond the edge is moved inside, so that it holds nothing but pixels
-    of the image: padding would show as dark strips and change the range of the colours.
+    of the image: padding would show as dark strips and change the range of the colors.
 
     Shapes: ``image`` (height, width).
     """

@@ -90,7 +90,7 @@ def calcium(
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(help="Labelled regions to compare with, in NeuroFinder's JSON format."),
+        typer.Option(help="Labeled regions to compare with, in NeuroFinder's JSON format."),
     ] = None,
     accept: Annotated[
         Path | None,
@@ -257,13 +257,13 @@ def _check_out(out: Path, overwrite: bool) -> None:
 
 
 def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:
-    """Tell how many labelled regions are outside the frames: they may be of another movie."""
+    """Tell how many labeled regions are outside the frames: they may be of another movie."""
     from thinrank.calcium.windows import mask_of
 
     count = sum(not mask_of(region, shape).any() for region in labelled)
     if count:
         output.note(
-            f"{count} of the {len(labelled)} labelled regions "
+            f"{count} of the {len(labelled)} labeled regions "
             f"{'is' if count == 1 else 'are'} outside the frames of {shape[0]} × {shape[1]} pixels"
         )
 
@@ -306,7 +306,7 @@ def _tell(imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
     text = f"{count} neuron{'' if count == 1 else 's'}"
     if scores is not None:
         text += (
-            f"; {scores.n_matched} of {scores.n_labelled} labelled regions found, "
+            f"; {scores.n_matched} of {scores.n_labelled} labeled regions found, "
             f"recall {scores.recall:.2f}, precision {scores.precision:.2f}, "
             f"combined {scores.combined:.2f}"
         )

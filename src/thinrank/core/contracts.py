@@ -78,7 +78,7 @@ class Loss(Protocol):
         ``restrict(rows, columns) -> Loss``: f over the Θ that vanish outside ``rows`` and
         ``columns``. Its values equal those of f; responses outside ``columns`` are included.
     ``majorizer``
-        ``majorizer(factors) -> QuadraticForm``: the quadratic form that pursuit minimises. A
+        ``majorizer(factors) -> QuadraticForm``: the quadratic form that pursuit minimizes. A
         quadratic loss returns itself. Any other returns a form with the value and the gradient of
         f at Θ = UVᵀ. If f is below the form, minima of forms decrease f. If not, the loss needs
         the capability ``restrict``, too, with a result that has the capability ``gauss_newton``,
@@ -133,7 +133,7 @@ class Loss(Protocol):
 
 
 class QuadraticForm(Protocol):
-    """q(Φ) = constant/2 − ⟨C, Φ⟩ + ½⟨Φ, HΦ⟩, including weights, centring, scaling and ridge.
+    """q(Φ) = constant/2 − ⟨C, Φ⟩ + ½⟨Φ, HΦ⟩, including weights, centering, scaling and ridge.
 
     For regression Φ = Θ, C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products are computed
     once and kept where that takes little memory.

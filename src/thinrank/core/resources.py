@@ -77,7 +77,7 @@ def explained(error: MemoryError) -> MemoryError:
 def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     """Limit the linear algebra libraries to one thread if a problem is small.
 
-    A fit of a small problem consists of thousands of products and factorisations of small matrices.
+    A fit of a small problem consists of thousands of products and factorizations of small matrices.
     Several threads then spend most of the time waiting for one another: on two idle cores a fit of
     200 × 400 predictors to 50 responses took four times as long with two threads as with one, and
     far longer on busy cores. From about the size of this limit on

@@ -34,7 +34,7 @@ _PARTS = """
     feature_names, target_names : list of str
         Names of the predictors and of the responses.
 {more}    DESCR : str
-        A description of the data, with source, licence and references.
+        A description of the data, with source, license and references.
 
 """
 LOADED = f"""\

@@ -67,7 +67,7 @@ def fetch_yeast(
     ----------
     H. Chun and S. Keles, Sparse partial least squares regression for simultaneous dimension
     reduction and variable selection, Journal of the Royal Statistical Society B 72 (2010). The data
-    set ``yeast`` of the R package spls, licence GPL.
+    set ``yeast`` of the R package spls, license GPL.
     """
     yeast = _read("spls_yeast.RData", data_home, download_if_missing)["yeast"]
     data, target = _matrix(yeast["x"]), _matrix(yeast["y"])
@@ -101,7 +101,7 @@ def fetch_cell_cycle(
     ----------
     A. Mishra, D. K. Dey and K. Chen, Sequential co-sparse factor regression, Journal of
     Computational and Graphical Statistics 26 (2017). The data set ``CellCycle`` of the R package
-    secure, licence GPL.
+    secure, license GPL.
     """
     cycle = _read("secure_CellCycle.RData", data_home, download_if_missing)["CellCycle"]
     factors = _CONFIRMED.split()
@@ -127,7 +127,7 @@ def fetch_mice_eqtl(
     ----------
     H. Chun and S. Keles, Expression quantitative trait loci mapping with multivariate sparse
     partial least squares regression, Genetics 182 (2009). The data set ``mice`` of the R package
-    spls, licence GPL.
+    spls, license GPL.
     """
     mice = _read("spls_mice.RData", data_home, download_if_missing)["mice"]
     return _joined("mice_eqtl", _matrix(mice["x"]), _matrix(mice["y"]), as_frame)
@@ -156,7 +156,7 @@ def fetch_multidrug(
     ----------
     G. Szakacs et al., Predicting drug sensitivity and resistance: profiling ABC transporter genes
     in cancer cells, Cancer Cell 6 (2004). The data set ``multidrug`` of the R package mixOmics,
-    licence GPL.
+    license GPL.
     """
     found = _read("mixOmics_multidrug.rda", data_home, download_if_missing)["multidrug"]
     data, target = _matrix(found["compound"]), _matrix(found["ABC.trans"])
@@ -191,7 +191,7 @@ def fetch_breast_mirna(
     ----------
     A. Singh et al., DIABLO: an integrative approach for identifying key molecular drivers from
     multi-omics assays, Bioinformatics 35 (2019). The data set ``breast.TCGA`` of the R package
-    mixOmics, licence GPL.
+    mixOmics, license GPL.
     """
     found = _read("mixOmics_breast.TCGA.rda", data_home, download_if_missing)["breast.TCGA"]
     train = found["data.train"]
@@ -217,7 +217,7 @@ def fetch_nir(
     ----------
     B. Liebmann, A. Friedl and K. Varmuza, Determination of glucose and ethanol in bioethanol
     production by near infrared spectroscopy and chemometrics, Analytica Chimica Acta 642 (2009).
-    The data set ``NIR`` of the R package chemometrics, licence GPL.
+    The data set ``NIR`` of the R package chemometrics, license GPL.
     """
     nir = _read("chemometrics_NIR.rda", data_home, download_if_missing)["NIR"]
     return _joined("nir", _spectra(nir["xNIR"]), _matrix(nir["yGlcEtOH"]), as_frame)
@@ -238,7 +238,7 @@ def fetch_cereal(
     References
     ----------
     K. Varmuza and P. Filzmoser, Introduction to Multivariate Statistical Analysis in Chemometrics,
-    CRC Press (2009). The data set ``cereal`` of the R package chemometrics, licence GPL.
+    CRC Press (2009). The data set ``cereal`` of the R package chemometrics, license GPL.
     """
     cereal = _read("chemometrics_cereal.rda", data_home, download_if_missing)["cereal"]
     data = _spectra(cereal["X"])
@@ -261,7 +261,7 @@ def fetch_lsoa(
     References
     ----------
     A. Mishra, D. K. Dey, Y. Chen and K. Chen, Generalized co-sparse factor regression,
-    Computational Statistics & Data Analysis 157 (2021). The repository amishra-stats/gofar, licence
+    Computational Statistics & Data Analysis 157 (2021). The repository amishra-stats/gofar, license
     GPL.
     """
     found = _read("gofar_lsoa.rda", data_home, download_if_missing)
@@ -285,7 +285,7 @@ def fetch_american_gut(
     References
     ----------
     A. Mishra and C. L. Mueller, Negative binomial factor regression with application to microbiome
-    data analysis, Statistics in Medicine 41 (2022). The repository amishra-stats/nbfar, licence
+    data analysis, Statistics in Medicine 41 (2022). The repository amishra-stats/nbfar, license
     GPL.
     """
     found = _read("nbfar_american_gut.rda", data_home, download_if_missing)["agdata_vio"]

@@ -34,7 +34,7 @@ def load_concrete_slump(*, return_X_y: bool = False, as_frame: AsFrame = "auto")
     References
     ----------
     I-C. Yeh, Concrete Slump Test, UCI Machine Learning Repository (2009),
-    https://doi.org/10.24432/C5FG7D, licence CC BY 4.0.
+    https://doi.org/10.24432/C5FG7D, license CC BY 4.0.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def load_energy_efficiency(*, return_X_y: bool = False, as_frame: AsFrame = "aut
     References
     ----------
     A. Tsanas and A. Xifara, Energy Efficiency, UCI Machine Learning Repository (2012),
-    https://doi.org/10.24432/C51307, licence CC BY 4.0.
+    https://doi.org/10.24432/C51307, license CC BY 4.0.
 
     Examples
     --------

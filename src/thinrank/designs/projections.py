@@ -85,7 +85,7 @@ class Deflated(BlockwiseDesign):
 
 @dataclass(frozen=True, eq=False)
 class KeptBasis:
-    """Some columns Z, centred or not, as a basis B = (Z − 1·centerᵀ) T with BᵀAB = I.
+    """Some columns Z, centered or not, as a basis B = (Z − 1·centerᵀ) T with BᵀAB = I.
 
     A is the diagonal matrix of the sample weights. The weighted least squares fit of any matrix
     M on Z is B·L with the loadings L = BᵀAM, and its coefficients are T·L. If columns of Z depend

@@ -1,4 +1,4 @@
-"""A matrix as a Design; centring, scaling and weighting of a design without copying it."""
+"""A matrix as a Design; centering, scaling and weighting of a design without copying it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Transformed(BlockwiseDesign):
         return block
 
     def rows(self, index: Array) -> Transformed:
-        """The design of the rows ``index``, centred and scaled like all rows."""
+        """The design of the rows ``index``, centered and scaled like all rows."""
         scale = None if self.row_scale is None else arrays.take_rows(self.row_scale, index)
         return Transformed(take_rows(self.base, index), scale, self.center, self.column_scale)
 
@@ -149,7 +149,7 @@ class Transformed(BlockwiseDesign):
         return norms * arrays.namespace(norms).abs(self.column_scale)
 
     def _norms_about(self, center: Array, row_scale: Array | None) -> Array:
-        """Norms about other centres, from norms of the columns of X about shifted means."""
+        """Norms about other centers, from norms of the columns of X about shifted means."""
         own = center * 0 if self.center is None else self.center
         if self.column_scale is None:
             return self.base.column_norms(row_scale, own + center)
@@ -162,7 +162,7 @@ class Transformed(BlockwiseDesign):
 
 @dataclass(frozen=True)
 class Standardization:
-    """A standardised design, with the means and scales that undo the transformation.
+    """A standardized design, with the means and scales that undo the transformation.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ def column_means(design: Design, weight: Array | None) -> Array:
     """Means of the columns, with weights if they are given.
 
     In single precision the sum of many numbers far from zero is inaccurate. An array is summed in
-    double precision; for others the mean of the centred columns is added as a correction.
+    double precision; for others the mean of the centered columns is added as a correction.
     """
     xp = arrays.namespace(design.prototype)
     if weight is None:
@@ -316,7 +316,7 @@ def _standardized_residuals(
     kept: KeptBasis,
     scale: bool,
 ) -> Standardization:
-    """A centred design without what kept predictors explain, then scaled."""
+    """A centered design without what kept predictors explain, then scaled."""
     xp = arrays.namespace(design.prototype)
     projected = kept.project(design if mean is None else Transformed(design, center=mean))
     loadings = projected.removed.V.T

@@ -92,7 +92,7 @@ class Canonical(NamedTuple):
     """Canonical factors of a coefficient matrix."""
 
     factors: Factors  # U and V
-    means: Array  # (rank,) means of XU over the training rows; zeros without centring
+    means: Array  # (rank,) means of XU over the training rows; zeros without centering
     scores: Array | None  # (n_samples, rank) XU minus the means, if X is in memory
     # (rank,) variances of the scores, decreasing. They are those of the part of the fit that
     # belongs to each factor, summed over the scaled responses
@@ -110,7 +110,7 @@ def canonical(
 ) -> Canonical:
     """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
 
-    The columns of XU (centred) become orthogonal and ordered by decreasing variance, and those of
+    The columns of XU (centered) become orthogonal and ordered by decreasing variance, and those of
     V, with rows divided by ``scale``, orthonormal. In each of the latter the entry of largest
     absolute value is positive. This is the singular value decomposition of the scaled fit
     XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero.
@@ -275,7 +275,7 @@ def _without_predictors(
 
 
 def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of squares about the means (about zero without centring), and standard deviations."""
+    """Sums of squares about the means (about zero without centering), and standard deviations."""
     Y, weights = data.Y, data.weights
     xp = arrays.namespace(Y)
     if moments is not None:

@@ -34,7 +34,7 @@ class Findings:
     # of a predictor
     predictor_loadings: np.ndarray
     # (n_targets, rank) change of each response, in its standard deviations, per standard deviation
-    # of a factor. The products with the predictor loadings add up to the standardised coefficients
+    # of a factor. The products with the predictor loadings add up to the standardized coefficients
     response_loadings: np.ndarray
     shares: np.ndarray  # (rank,) share of the variance that each factor explains
     r2: np.ndarray  # (n_targets,) R² in the training rows
@@ -229,7 +229,7 @@ def strongest(loadings: np.ndarray, names: list[str]) -> list[tuple[str, float]]
 
 
 def _coefficients(found: Findings, most: int | None) -> Columns:
-    """One row per pair with a coefficient that is not zero, in order of standardised size."""
+    """One row per pair with a coefficient that is not zero, in order of standardized size."""
     sizes = np.abs(np.nan_to_num(found.standardized))
     pairs = np.flatnonzero(found.coefficients)
     order = pairs[_decreasing(sizes.ravel()[pairs], most)]

@@ -91,7 +91,7 @@ def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
     """Number of multiplications on the host in the larger of XᵀX (or XXᵀ) and XᵀY.
 
     It is 0 for lists, which are small, and for arrays of an accelerator, of which the host only
-    factorises small matrices; it is not finite for lazy data of unknown shape.
+    factorizes small matrices; it is not finite for lazy data of unknown shape.
     """
     if arrays.is_array(X) and not arrays.on_host(X):
         return 0.0
@@ -503,11 +503,11 @@ def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Pro
 def automatic_ridges(curvatures: Array) -> list[float]:
     """Zero, and values from 1e-5 to 100 times the mean curvature, three per decade.
 
-    They have five digits: 1e-05, 2.1544e-05, … for standardised predictors.
+    They have five digits: 1e-05, 2.1544e-05, … for standardized predictors.
     """
     mean = float(arrays.namespace(curvatures).mean(curvatures))
     # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
-    # standardised predictors are 1 up to rounding, in single precision up to 1e-6
+    # standardized predictors are 1 up to rounding, in single precision up to 1e-6
     return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(1e-5, 1e2, 22))]
 
 

@@ -41,7 +41,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
     The linear predictors are η = offset + intercept + XΘ, where Θ has rank at most ``rank``, at
     most ``row_sparsity`` non-zero rows (predictors in use) and at most ``column_sparsity``
     non-zero columns. Each response has a family, which gives the distribution of its entries and
-    their mean as a function of η. The estimate minimises half of the deviance of the observed
+    their mean as a function of η. The estimate minimizes half of the deviance of the observed
     entries divided by the number of samples, plus ridge/2·‖Θ‖².
 
     By default rank, sparsities and ridge are chosen by the deviance of held-out rows.
@@ -62,7 +62,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         - an object of :mod:`thinrank.losses.families`.
     rank, row_sparsity, column_sparsity, ridge
         As in :class:`SparseReducedRankRegressor`. The ridge applies to coefficients of
-        standardised predictors, in units of the information that an entry of the response has
+        standardized predictors, in units of the information that an entry of the response has
         without predictors: one over its noise level for "gaussian", the square root of its mean
         for "poisson", of p(1 − p) for "bernoulli".
     standardize : bool, default=True

@@ -107,7 +107,7 @@ class KeptPredictors:
 
     index: np.ndarray  # their sorted indices
     values: Array  # (n_samples, n_kept) Z
-    basis: KeptBasis  # the basis of Z, centred if there is an intercept
+    basis: KeptBasis  # the basis of Z, centered if there is an intercept
     # loadings of X and, for least squares, of Y, in the user's units; None before they are computed
     loadings_x: Array | None = None
     loadings_y: Array | None = None
@@ -468,7 +468,7 @@ class Problem:
         return user, intercept, kept
 
     def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
-        """Intercepts of centred predictors, and loadings of the kept ones; None for none."""
+        """Intercepts of centered predictors, and loadings of the kept ones; None for none."""
         if self.family is None:
             return self.target_mean, None if self.kept is None else self.kept.loadings_y
         free = self.loss.at(factors if factors.rank else self.loss.null.factors).free

@@ -30,7 +30,7 @@ from thinrank.estimators.validation import (
 class SparseReducedRankRegressor(FactorRegressor):
     """Multi-response regression with a low-rank, row-sparse and column-sparse coefficient matrix.
 
-    Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank`` with at most
+    Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank`` with at most
     ``row_sparsity`` non-zero rows (predictors in use) and at most ``column_sparsity`` non-zero
     columns (responses that they predict), by pursuit (exact fits and exchanges of predictors) or
     by gradient descent with hard thresholding (Yu, Gupta & Kolar).
@@ -49,15 +49,15 @@ class SparseReducedRankRegressor(FactorRegressor):
         Largest number of responses that are predicted by more than their mean; None for no limit.
         "auto" leaves the choice to ``criterion``.
     ridge : float or "auto", default="auto"
-        Weight of ½‖Θ‖², on the coefficients of the standardised predictors. "auto" chooses it
+        Weight of ½‖Θ‖², on the coefficients of the standardized predictors. "auto" chooses it
         together with the sizes, from 0 and 22 values between 1e-5 and 100 times the mean
-        curvature of the loss (which is 1 if the predictors are standardised). If ``rank``,
+        curvature of the loss (which is 1 if the predictors are standardized). If ``rank``,
         ``row_sparsity`` and ``column_sparsity`` are all given, "auto" is 0.
     always_keep : list of str or int, boolean mask or None, default=None
         Names (if X is a data frame) or indices of predictors that are in every model, such as
         age, sex or batch. Their coefficients are neither limited in rank or sparsity nor shrunk
         by ``ridge``, and they are not counted in ``row_sparsity``. They are regressed out of Y and
-        of the other predictors, which are then standardised; in cross-validation, in each training
+        of the other predictors, which are then standardized; in cross-validation, in each training
         part separately. Rank 0 is the least squares fit on them instead of the means.
     impute : {"mean"} or None, default=None
         What replaces missing cells (NaN) of X, an array or a data frame: the mean of the observed
@@ -91,7 +91,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         :mod:`thinrank.starts`. Coefficients are used in the final fit only, since in a search
         they could contain information about held-out rows.
     fit_intercept : bool, default=True
-        Whether to centre X and Y.
+        Whether to center X and Y.
     max_iter : int or None, default=None
         Largest number of iterations of every fit; None for the default of the solver, 100 for
         "pursuit" and 10,000 for "gdt". If the final fit reaches it, a ``ConvergenceWarning`` is
@@ -127,7 +127,7 @@ default="auto"
 
         Under every rule rank 0 is chosen unless the most accurate model is clearly better.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random partition into folds and of randomised decompositions in the starts.
+        Seed of the random partition into folds and of randomized decompositions in the starts.
         None is 0, so that results are reproducible.
     n_jobs : int or None, default=None
         Number of threads of the search for sizes, over splits and models.
@@ -136,7 +136,7 @@ default="auto"
     callback : callable or None, default=None
         Called with a :class:`~thinrank.core.result.Record` after each model of the search
         (``record.stage == "search"``) and each iteration of the final fit
-        (``record.stage == "fit"``, with factors of the standardised problem). If it returns True,
+        (``record.stage == "fit"``, with factors of the standardized problem). If it returns True,
         the stage ends: after the search, as after Ctrl-C, the best model so far is fitted; a fit
         that was stopped is marked in ``status_``.
 
@@ -144,7 +144,7 @@ default="auto"
     ----------
     factors_ : Factors
         U of shape (n_features, rank) and V of shape (n_targets, rank), in the units of X and Y.
-        The scores X @ U (centred) of the training rows are orthogonal and ordered by decreasing
+        The scores X @ U (centered) of the training rows are orthogonal and ordered by decreasing
         variance. The columns of V are orthonormal if each response is divided by its standard
         deviation (with ``standardize=False``, without that); in each of them the entry of largest
         absolute value is positive. The rows of predictors that are always kept are zero.

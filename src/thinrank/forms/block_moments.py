@@ -53,10 +53,10 @@ class RowPart:
     ) -> None:
         self.sums, self.sets, self.weight = sums, sets, float(sums.weight)
         share = float(moments.center) / self.weight
-        self.move_x, self.move_y = share * sums.x, share * sums.y  # from the shift to the centre
+        self.move_x, self.move_y = share * sums.x, share * sums.y  # from the shift to the center
         if about is not None:
             self.move_x, self.move_y = about.move_x, about.move_y
-        self.left_x = sums.x - self.weight * self.move_x  # sums about the centre
+        self.left_x = sums.x - self.weight * self.move_x  # sums about the center
         self.left_y = sums.y - self.weight * self.move_y
         squares_x = sums.squares_x - (sums.x + self.left_x) * self.move_x
         squares_y = sums.squares_y - (sums.y + self.left_y) * self.move_y
@@ -274,7 +274,7 @@ class BlockForm(HeldCross):
     def of_scores(
         self, rows: np.ndarray, U: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Inner products of XU, centred, with itself and with all responses, and the means of XU.
+        """Inner products of XU, centered, with itself and with all responses, and the means of XU.
 
         ``rows`` are positions among all predictors, and everything is in the user's units.
         """
@@ -341,7 +341,7 @@ class BlockForm(HeldCross):
 
     @property
     def responses(self) -> BlockResponses:
-        """The centred and scaled responses of the rows."""
+        """The centered and scaled responses of the rows."""
         return BlockResponses(self)
 
 

@@ -151,10 +151,10 @@ class IdentityForm(HeldCross):
 class TrainingRows:
     """The form of the training rows of a split, and their units."""
 
-    # the form of the training rows, without ridge, centred and scaled by their own means and root
+    # the form of the training rows, without ridge, centered and scaled by their own means and root
     # mean squares if requested
     form: GramForm
-    # means of the training rows, in the units of the form of all rows; zero without centring
+    # means of the training rows, in the units of the form of all rows; zero without centering
     center_x: Array
     center_y: Array
     # (n_features,) factors of the columns of X: ones without scaling, and zero for constant columns
@@ -168,7 +168,7 @@ def without_rows(
 
     With the moments of all rows, H = XᵀX/n and C = XᵀY/n, and the h rows A of X and B of Y that
     are left out, the remaining n' = n − h rows have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
-    centring, a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
+    centering, a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
     left out: all rows together sum to zero, so the means of the remaining rows are −a/n' and
     −b/n'. XᵀY and the Gram matrix are thus computed once for all splits of the data.
 

@@ -22,7 +22,7 @@ _STREAM = 20_150_043
 def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     """Differences s between variances and covariances of predictors and their knockoffs.
 
-    Minimises tr(S⁻¹) + tr((2Σ − S)⁻¹) over diagonal S, by exact steps in one coordinate at a time
+    Minimizes tr(S⁻¹) + tr((2Σ − S)⁻¹) over diagonal S, by exact steps in one coordinate at a time
     (minimum variance-based reconstructability, Spector and Janson 2022). For more than 1,000
     predictors, which would take long, all differences are the same (equicorrelated knockoffs).
 

@@ -91,7 +91,7 @@ class Discoveries(Result):
     p_values : ndarray of shape (n_features,) or None
         p-values of row tests, without weights; None for other methods.
     weights : ndarray of shape (n_features,) or None
-        Weights of the p-values, of mean 1: large for predictors whose neighbours together are
+        Weights of the p-values, of mean 1: large for predictors whose neighbors together are
         related to the responses as if this predictor had an effect. The weighted p-value is the
         p-value over its weight, times the estimated part of the weight that predictors without
         effect have.

@@ -22,9 +22,9 @@ NOISE_FLOOR = 1e-9
 # Power changes little in a wide range of values.
 _EXPECTED, _SHARED, _OUTSIDE = 1.0, 0.7, 0.45
 # Probability of the side that is expected in the test of the expected direction; the other side
-# has the rest, for effects that those of neighbours hide.
+# has the rest, for effects that those of neighbors hide.
 _EXPECTED_SIDE = 0.9
-# Fraction of the weight that all predictors have alike, whatever the evidence from neighbours is.
+# Fraction of the weight that all predictors have alike, whatever the evidence from neighbors is.
 _EQUAL = 0.25
 _TINY = np.finfo(float).tiny
 
@@ -43,7 +43,7 @@ class DirectedScore(NamedTuple):
     shared: float = 0.0  # squared correlation with the shared directions, without the expected one
     all: float = 0.0  # squared correlation with all residuals
     rank: int = 0  # number of shared directions
-    # probability of an effect according to the neighbours, up to a factor; NaN if unknown
+    # probability of an effect according to the neighbors, up to a factor; NaN if unknown
     odds: float = np.nan
     # variances in the expected direction, the shared ones and outside, over those of equal noise
     inflation: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -133,7 +133,7 @@ def directed_score(
     plane = np.column_stack([basis, _unit(near[:, 0] - inside[:, 0])])
     along = float(line @ cross)
     shared = min(max(float(np.sum((plane.T @ cross) ** 2)) - along**2, 0.0), every - along**2)
-    # evidence of single effects, of the predictor and of each neighbour, against none: half the
+    # evidence of single effects, of the predictor and of each neighbor, against none: half the
     # squared norm of the estimate, minus its mean without an effect, minus log(n_features)
     fits = np.sum(near * shrunk, axis=0) / 2
     none = np.log(n_features) + (rank + _OUTSIDE * (k - rank)) / 2

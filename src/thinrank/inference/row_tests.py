@@ -1,6 +1,6 @@
 """Tests of rows of coefficients: p-values of predictors, given other predictors.
 
-If a predictor with an effect is left out, its neighbours take over this effect: the fit of the
+If a predictor with an effect is left out, its neighbors take over this effect: the fit of the
 predictor from them is related to the responses in the direction and with the sign of the effect.
 The residual of the predictor, which is tested, is independent of this fit if there is no effect.
 Therefore both the direction of the test and the weight of its p-value may depend on the fit.
@@ -32,11 +32,11 @@ from thinrank.inference.structure import (
     structure_without,
 )
 
-# Largest number of predictors whose neighbours are searched; others, with larger preliminary
+# Largest number of predictors whose neighbors are searched; others, with larger preliminary
 # p-values, have p-value 1, which is never too small.
 _MOST_NODES = 2000
-# Neighbours that explain less than this fraction of a predictor, or less than twice what chance
-# neighbours explain, give no evidence.
+# Neighbors that explain less than this fraction of a predictor, or less than twice what chance
+# neighbors explain, give no evidence.
 _EXPLAINED = 0.1
 
 
@@ -44,15 +44,15 @@ class RowTests(NamedTuple):
     """Results of row tests."""
 
     p_values: np.ndarray  # (n_features,) one p-value per predictor
-    # (n_features,) weights of the p-values, from the evidence of neighbours; their mean is 1
+    # (n_features,) weights of the p-values, from the evidence of neighbors; their mean is 1
     weights: np.ndarray
     rank: int  # number of shared directions
     n_working: int  # number of predictors in the working set
-    n_neighbours: float  # mean number of neighbours
+    n_neighbours: float  # mean number of neighbors
 
 
 class _Residuals(NamedTuple):
-    """Residuals of a predictor and of responses, given others, and evidence from neighbours."""
+    """Residuals of a predictor and of responses, given others, and evidence from neighbors."""
 
     own: np.ndarray  # (n_samples,) residual of the predictor
     # (n_targets,) products of the residual of the predictor with those of the responses
@@ -60,8 +60,8 @@ class _Residuals(NamedTuple):
     covariance: np.ndarray  # (n_targets, n_targets) products of the residuals of the responses
     n_given: int  # number of predictors that are adjusted for
     # (n_targets, 1 + n_near) products of the responses with the fit of the predictor from its
-    # neighbours, and with each neighbour in place of it, in units of the norm, given the working
-    # set only. Without columns if neighbours explain little
+    # neighbors, and with each neighbor in place of it, in units of the norm, given the working
+    # set only. Without columns if neighbors explain little
     expected: np.ndarray
 
 
@@ -72,7 +72,7 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     directions depend on the responses only through their projection on the other predictors and
     through the covariance of what is left, given which the direction of the predictor in question
     is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor, and so is the
-    evidence from its neighbours.
+    evidence from its neighbors.
     """
     p = X.shape[1]
     left, values, right = np.linalg.svd(X, full_matrices=False)
@@ -98,12 +98,12 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
 
 
 def row_tests_given_selected(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
-    """Tests of each row given its neighbours and the working set (double selection).
+    """Tests of each row given its neighbors and the working set (double selection).
 
     Each predictor is regressed on the union of two sets: predictors that predict it, and the
     working set of predictors that predict the responses, without itself; the responses too. Their
     residuals are tested for correlation. An omitted predictor matters only if it is neither
-    related to this predictor nor strong. If predictors are Gaussian and all neighbours are found,
+    related to this predictor nor strong. If predictors are Gaussian and all neighbors are found,
     p-values are valid whatever the effects and the covariance of the noise are.
     """
     (n, p), structure = X.shape, find_structure(X, Y)
@@ -155,7 +155,7 @@ def _residuals_given(
     working: np.ndarray,
     near: np.ndarray,
 ) -> _Residuals:
-    """Residuals of predictor j given a working set and its neighbours.
+    """Residuals of predictor j given a working set and its neighbors.
 
     Shapes: ``rows`` (n_features, n_samples) the predictors, of norm 1, ``cross`` (n_features,
     n_targets) their products with the responses, ``squares`` those of the responses.
@@ -169,7 +169,7 @@ def _residuals_given(
     sides = np.column_stack([columns @ rows[j], cross[given]])
     solved = solve_triangular(root, sides, lower=True, check_finite=False)
     own, fits = solved[:, 0], solved[:, 1:]
-    # the factor's last block belongs to the neighbours given the working set
+    # the factor's last block belongs to the neighbors given the working set
     block, size = root[start:, start:], float(own[start:] @ own[start:])
     expected = cross[:0].T
     if size > max(_EXPLAINED, 4 * np.log(p) / n):

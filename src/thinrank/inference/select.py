@@ -29,11 +29,11 @@ _ADJUSTMENTS = ("auto", "all", "selected")
 # With this number of rows per predictor, tests given all others lose at most a tenth of the rows,
 # and are exact.
 _MANY_ROWS = 10
-# Neighbourhoods of more predictors than this, and than this fraction of the rows, on average, are
-# taken for dense: double selection may miss some neighbours then, and tests given all others are
+# Neighborhoods of more predictors than this, and than this fraction of the rows, on average, are
+# taken for dense: double selection may miss some neighbors then, and tests given all others are
 # safer if they are possible.
 _MANY_NEIGHBOURS, _DENSE = 5, 0.04
-# Where they are not, knockoffs, which have little power then, are left to neighbourhoods that are
+# Where they are not, knockoffs, which have little power then, are left to neighborhoods that are
 # more than this fraction of the rows, or more than this number: below, rates of row tests are
 # right (benchmarks/inference.py discoveries).
 _VERY_DENSE, _TOO_MANY_NEIGHBOURS = 0.08, 20
@@ -47,8 +47,8 @@ _ROUNDING = 1e-12
 class _Sample(NamedTuple):
     """Predictors and responses without constant columns."""
 
-    X: np.ndarray  # (n_samples, n_varying) predictors that vary, centred, each of norm 1
-    Y: np.ndarray  # (n_samples, n_varying_targets) responses that vary, centred, each of norm √n
+    X: np.ndarray  # (n_samples, n_varying) predictors that vary, centered, each of norm 1
+    Y: np.ndarray  # (n_samples, n_varying_targets) responses that vary, centered, each of norm √n
     varying: np.ndarray  # positions of the columns of X among all predictors
     names: list[str]  # of all predictors
 
@@ -84,8 +84,8 @@ def select_predictors(
     few directions of the responses in which these effects lie. A test in three directions has more
     power than one in twenty. Effects outside of the directions count too, with less weight.
 
-    Row tests also use evidence from neighbours. If a predictor with an effect is left out,
-    its neighbours take over this effect, which tells the direction in which the part of the
+    Row tests also use evidence from neighbors. If a predictor with an effect is left out,
+    its neighbors take over this effect, which tells the direction in which the part of the
     predictor that they do not explain is tested, and the weight of its p-value. Both are
     independent of the p-value if there is no effect.
 
@@ -119,17 +119,17 @@ def select_predictors(
         more, or none.
 
         "auto" is "row_tests", since the others find nothing where only a few effects are strong.
-        The exception: predictors with very many neighbours (more than 8 % of the rows on average,
+        The exception: predictors with very many neighbors (more than 8 % of the rows on average,
         or more than 20) and fewer than 1.5 rows per predictor, where "model_x_knockoffs" is used.
         The result says what was used and why.
     adjust_for : {"auto", "all", "selected"}, default="auto"
         The other predictors given which "row_tests" tests one. "all" is exact for Gaussian noise
         (for given directions an F test) and needs more rows than predictors. "selected" takes
-        the neighbours of the predictor, that is, those that help to predict it, and the working
+        the neighbors of the predictor, that is, those that help to predict it, and the working
         set. It has more power unless there are many rows, and allows more predictors than rows; it
         assumes that predictors outside of these sets are weak or unrelated, as they are for
-        Gaussian predictors with few neighbours. "auto" is "all" with at least 10 rows per
-        predictor, or if neighbours are many and there are 1.5 rows per predictor; else "selected".
+        Gaussian predictors with few neighbors. "auto" is "all" with at least 10 rows per
+        predictor, or if neighbors are many and there are 1.5 rows per predictor; else "selected".
     robust : bool, default=True
         Whether row tests allow for noise whose variance depends on the predictors. The variance of
         each statistic is estimated from the squared residuals (a sandwich estimate), and where it
@@ -193,7 +193,7 @@ def select_predictors(
 
 
 def _as_sample(X: Any, Y: Any) -> _Sample:
-    """Check predictors and responses, and centre and scale them."""
+    """Check predictors and responses, and center and scale them."""
     input_types.check_kind("X", X)
     Y = input_types.plain_responses(Y)
     input_types.check_columns("X", X)
@@ -282,7 +282,7 @@ def _row_tests(
     if why:
         return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
     tests = row_tests_given_selected(X, Y, robust)
-    many = f"Predictors have {tests.n_neighbours:.1f} neighbours on average, too many for double "
+    many = f"Predictors have {tests.n_neighbours:.1f} neighbors on average, too many for double "
     if adjust_for == "auto" and tests.n_neighbours > max(_MANY_NEIGHBOURS, _DENSE * n):
         if possible and n >= _ENOUGH_ROWS * p:
             why = many + "selection: tests given all others."
@@ -291,7 +291,7 @@ def _row_tests(
             why = f"{many}selection, and {n} rows are too few for tests given all {p} predictors."
             return "model_x_knockoffs", _knockoffs(X, Y, fdr, "model_x_knockoffs", seed, why)
     why = (
-        f"With {n} rows and {p} predictors, each predictor is tested given its neighbours "
+        f"With {n} rows and {p} predictors, each predictor is tested given its neighbors "
         f"({tests.n_neighbours:.1f} on average) and a working set of {tests.n_working}."
     )
     return "row_tests", _from_p_values(tests, fdr, why)

@@ -1,4 +1,4 @@
-"""Structure, found quickly: a working set of predictors, directions of effects, neighbours."""
+"""Structure, found quickly: a working set of predictors, directions of effects, neighbors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from thinrank.inference.row_p_values import NOISE_FLOOR, combined_p_values, scor
 _ROWS_EACH = 4
 # A predictor whose squared norm, given others, is below this fraction depends on them.
 DEPENDENT = 1e-10
-# Largest number of neighbours of a predictor, and the number of further steps after the best size.
+# Largest number of neighbors of a predictor, and the number of further steps after the best size.
 _MOST_NEIGHBOURS, _PATIENCE = 30, 2
-# Predictors whose neighbours are searched at the same time, to bound the memory.
+# Predictors whose neighbors are searched at the same time, to bound the memory.
 _BLOCK = 100
 
 
@@ -180,8 +180,8 @@ def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray) -> np.nd
 def find_neighbours(X: np.ndarray, nodes: np.ndarray) -> list[np.ndarray]:
     """For some predictors, the others that help to predict them.
 
-    A forward regression of each predictor on the others. Its size minimises
-    n·log(RSS) + 2·log(p)·size, the risk inflation criterion: a neighbour joins if its partial
+    A forward regression of each predictor on the others. Its size minimizes
+    n·log(RSS) + 2·log(p)·size, the risk inflation criterion: a neighbor joins if its partial
     correlation is above what is expected by chance of the largest of p.
     """
     n, p = X.shape

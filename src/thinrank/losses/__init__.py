@@ -1,4 +1,4 @@
-"""The losses f(Θ) that thinrank minimises."""
+"""The losses f(Θ) that thinrank minimizes."""
 
 from typing import TYPE_CHECKING
 

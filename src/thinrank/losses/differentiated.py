@@ -14,7 +14,7 @@ from thinrank.core.imports import is_installed, missing_message
 
 Argument = Literal["theta", "factors"]
 
-# Two factorisations of one matrix may give values that differ by this number of rounding errors.
+# Two factorizations of one matrix may give values that differ by this number of rounding errors.
 _ROUNDINGS = 1e5
 
 
@@ -103,7 +103,7 @@ class Differentiated:
                 rule = "depend on U and V only through U @ V.T"
             raise ValueError(
                 f"function must {rule}, but it returned {once!r} and {again!r} for U, V and "
-                "2 * U, V / 2, two factorisations of one matrix"
+                "2 * U, V / 2, two factorizations of one matrix"
             )
 
     def _derivatives(self, inputs: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:

@@ -1,4 +1,4 @@
-"""The loss of a generalised linear model with many responses, missing entries and offsets."""
+"""The loss of a generalized linear model with many responses, missing entries and offsets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GeneralizedLinear:
     Parameters
     ----------
     X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
-        Predictors. They should be orthogonal to the columns of Z (centred, for an intercept);
+        Predictors. They should be orthogonal to the columns of Z (centered, for an intercept);
         otherwise quadratic approximations are less accurate and fits take longer.
     Y : array of shape (n_samples, n_targets)
         Responses; entries of weight 0 may have any value that is not NaN.
@@ -298,7 +298,7 @@ class GeneralizedLinear:
         """Whether the form around a fit is close to the loss: squared errors, few of them missing.
 
         With more than half of the weight of every response, a form with the mean curvature can be
-        minimised again and again, around the last minimum, and the minima converge.
+        minimized again and again, around the last minimum, and the minima converge.
         """
         if not self.family.quadratic or self.entry_weight is None:
             return self.family.quadratic

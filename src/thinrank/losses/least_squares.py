@@ -32,7 +32,7 @@ class LeastSquares(Quadratic):
     Parameters
     ----------
     X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
-        Predictors, neither centred nor scaled (see :func:`thinrank.designs.standardize`).
+        Predictors, neither centered nor scaled (see :func:`thinrank.designs.standardize`).
     Y : array or Design of shape (n_samples, n_targets)
         Responses, of the library and device of X; an array is converted to the dtype of X.
     sample_weight : array of shape (n_samples,), default=None

@@ -26,7 +26,7 @@ class PerTask:
     Every task t has its own nₜ rows Xₜ; the rows of all tasks are given, in any order, as one X.
     If all tasks have the same rows, this is :class:`LeastSquares`. Otherwise the curvature
     differs between the columns of Θ, so that the loss is not a quadratic form with one H; pursuit
-    minimises approximations of it (see :meth:`majorizer`).
+    minimizes approximations of it (see :meth:`majorizer`).
 
     An evaluation at Θ = UVᵀ multiplies X and Xᵀ by blocks with r columns: the prediction for a
     row x is ⟨Uᵀx, v⟩, where v is the row of V of its task.

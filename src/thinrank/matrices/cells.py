@@ -187,7 +187,7 @@ class Centre:
         return self.rows[cells.rows] + self.columns[cells.columns]
 
     def removed(self, cells: ObservedCells) -> ObservedCells:
-        """The cells minus the centre."""
+        """The cells minus the center."""
         return cells.replaced(cells.values - self.at(cells))
 
 

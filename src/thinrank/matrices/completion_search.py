@@ -107,7 +107,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Cells to fit, and held-out cells with their groups; about the centre of those to fit."""
+    """Cells to fit, and held-out cells with their groups; about the center of those to fit."""
 
     train: ObservedCells
     held_out: ObservedCells
@@ -324,7 +324,7 @@ def choose(
     """Choose what is not given by the squared errors in held-out cells.
 
     Cells are divided at random into ``cv`` parts. For each part the model is fitted to the other
-    cells, with their centre. For each rank the numbers of rows and columns start from those that
+    cells, with their center. For each rank the numbers of rows and columns start from those that
     stand out and from all, and are improved with the held-out errors that more or fewer rows
     (columns) would have.
     """
@@ -387,7 +387,7 @@ def complete(
     seed: int,
     report: Callable[[Candidate], None],
 ) -> Completion:
-    """Choose what ``limits`` leaves open, and fit the deviations from the centre."""
+    """Choose what ``limits`` leaves open, and fit the deviations from the center."""
     tried: list[Candidate] = []
     given = limits
     if not limits.complete:

@@ -7,7 +7,7 @@ for each row x: the explained variance ‖Wᵀx‖², and the part of it that fe
 
 The second has the mean 0 for any directions if the features are uncorrelated, whatever their
 variances and distributions are. It grows with a component only if the component explains more than
-its features do by themselves on average: for standardised features, if its variance exceeds 1
+its features do by themselves on average: for standardized features, if its variance exceeds 1
 (Kaiser's rule, here for held-out rows and features in any units).
 """
 
@@ -62,7 +62,7 @@ class Choice(NamedTuple):
 class _Split:
     """Training rows, held-out rows, and what the components so far are."""
 
-    training: Design  # training rows, centred and scaled, compressed
+    training: Design  # training rows, centered and scaled, compressed
     held_out: Design  # the other rows, with the same means and scales
     rows: np.ndarray  # their positions
     # (n_features, max_rank) directions of the training rows without limit on the features
@@ -190,7 +190,7 @@ def _explained(rows: Design, found: Sequence[Array]) -> np.ndarray:
 def _best_count(explained: np.ndarray, price: np.ndarray) -> int:
     """Position of the best number of features, at prices in units of the largest value.
 
-    The curve is smoothed over three neighbours, because the largest of many noisy values is rarely
+    The curve is smoothed over three neighbors, because the largest of many noisy values is rarely
     at the best number.
     """
     value = explained - explained.max() * price

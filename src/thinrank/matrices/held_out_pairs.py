@@ -88,7 +88,7 @@ class GraphSizes:
     size: int
     center: bool  # whether a mean of the pairs is subtracted
     shrinkage: np.ndarray  # (rank,) factors of the eigenvalues
-    # standardised contribution of each component that was tried at the chosen number of nodes
+    # standardized contribution of each component that was tried at the chosen number of nodes
     z: np.ndarray
     errors: dict[int, float]  # held-out error for each number of nodes
     share: float  # factor of these components in the scores of pairs

@@ -34,7 +34,7 @@ class SparseLowRankGraph(Decomposition):
 
     with few components, eigenvalues of either sign (groups whose members are linked with each other
     have positive ones, groups that are linked with other groups negative ones), and rows of V that
-    are zero except for few nodes. The mean μ of all pairs is optional. The fit minimises the sum of
+    are zero except for few nodes. The mean μ of all pairs is optional. The fit minimizes the sum of
     squares over the known pairs: the diagonal can be ignored, and NaN means that a pair is unknown.
 
     Parameters

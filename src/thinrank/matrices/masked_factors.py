@@ -91,7 +91,7 @@ def alternate(
     ridge: float,
     precision: tuple[float, int] = QUICK,
 ) -> MaskedFit:
-    """Alternate exact minimisation over U and over V until the objective stays the same.
+    """Alternate exact minimization over U and over V until the objective stays the same.
 
     Rows and columns are chosen among all of them; between two choices the factors are improved on
     the chosen block, whose size does not depend on the shape of the matrix.

@@ -46,7 +46,7 @@ _NOTHING = (
 class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decomposition):
     """Fill in the missing cells of a matrix of low rank with few non-zero rows and columns.
 
-    It minimises Σ (X_ij − Θ_ij)² over the observed cells plus 2·ridge times the sum of the singular
+    It minimizes Σ (X_ij − Θ_ij)² over the observed cells plus 2·ridge times the sum of the singular
     values of Θ, over matrices Θ of low rank with few non-zero rows and columns. Without limits on
     the sizes this is the problem of soft-impute; with nothing missing and ``ridge=0`` it is the
     sparse SVD (:class:`SparseSVD`).
@@ -219,7 +219,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         Returns
         -------
         array of shape (n_rows, n_columns)
-            X with missing cells replaced by the centre plus Θ, and observed cells as they were. It
+            X with missing cells replaced by the center plus Θ, and observed cells as they were. It
             is dense; ``fit`` and ``predict_cells`` avoid that for large sparse matrices.
         """
         with whole_fit(self, X=X):
@@ -249,7 +249,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         return arrays.from_numpy(filled_in(cells, U, self._loadings, centre), like)
 
     def predict_cells(self, rows: Any, columns: Any) -> np.ndarray:
-        """Chosen cells of the centre plus Θ, without forming the matrix.
+        """Chosen cells of the center plus Θ, without forming the matrix.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         return theta + self.row_center_[i] + self.column_center_[j]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Share of the sum of squares of the observed cells about the centre that Θ explains.
+        """Share of the sum of squares of the observed cells about the center that Θ explains.
 
         The scores of a row are estimated from the same cells, so the share is not that of missing
         cells; for these ``search_["error"]`` has the errors of candidates in held-out cells.
@@ -373,7 +373,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         return words.get(self.center, "row and column effects")
 
     def _scores(self, cells: ObservedCells) -> tuple[np.ndarray, Centre]:
-        """Scores and centre of rows from their observed cells."""
+        """Scores and center of rows from their observed cells."""
         rows = np.zeros(cells.shape[0])
         if self.center in ("rows", "both"):
             rows = means(cells.replaced(cells.values - self.column_center_[cells.columns]))

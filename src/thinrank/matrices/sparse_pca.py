@@ -35,7 +35,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     analysis.
 
     Automatic sizes are chosen by the variance that components explain in rows that were left out
-    of the fit (10 splits). The number of features maximises this variance, minus ``least_share``
+    of the fit (10 splits). The number of features maximizes this variance, minus ``least_share``
     of the mean over all features for each feature that is used. A component is kept if it explains
     more of the held-out rows than its features do by themselves on average, and if this is
     significant; see the user guide. Features that are uncorrelated give rank 0, whatever their
@@ -64,7 +64,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     ----------
     components_ : array of shape (rank, n_features)
         The components, of length 1; in each one the entry with the largest absolute value is
-        positive. In the units of the standardised features if ``standardize``.
+        positive. In the units of the standardized features if ``standardize``.
     explained_variance_ : array of shape (rank,)
         Variance that each component explains, with divisor n_samples − 1. If components are not
         orthogonal, what each explains in addition to those before it.
@@ -81,7 +81,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     rank_ : int
         Number of components. It is smaller than a given ``rank`` if the data have a smaller rank.
     factors_ : Factors
-        The fitted centred (and scaled) matrix: scores of the training rows, and components.
+        The fitted centered (and scaled) matrix: scores of the training rows, and components.
     best_params_ : dict
         The sizes: ``rank`` and ``column_sparsity`` (a list with ``shared_support=False``).
     search_ : list of dict
@@ -166,7 +166,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         ----------
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
-            Data. Sparse matrices are centred implicitly.
+            Data. Sparse matrices are centered implicitly.
         y : None, default=None
             Ignored.
 
@@ -200,7 +200,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     def transform(self, X: Any) -> Array:
         """Compute the scores of the components.
 
-        With orthonormal components they are the projections of the centred (and scaled) rows on
+        With orthonormal components they are the projections of the centered (and scaled) rows on
         the components, otherwise the coefficients of the least squares fit by the components.
 
         Parameters

@@ -46,7 +46,7 @@ _BACKGROUND = (
 class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, Decomposition):
     """Singular value decomposition that uses few rows and few columns of a matrix.
 
-    It minimises ‖X − Θ‖²_F over matrices Θ of low rank with few non-zero rows and columns. With
+    It minimizes ‖X − Θ‖²_F over matrices Θ of low rank with few non-zero rows and columns. With
     ``layers=True`` Θ is a sum of matrices of rank one with rows and columns of their own, which
     are biclusters.
 
@@ -180,7 +180,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         ----------
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_rows, n_columns)
-            The matrix. It is not centred. Of a sparse matrix only blocks are made dense.
+            The matrix. It is not centered. Of a sparse matrix only blocks are made dense.
         y : None
             Ignored.
 

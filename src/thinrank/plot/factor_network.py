@@ -126,7 +126,7 @@ def _by_signs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarr
 
 
 def _centres(weights: np.ndarray) -> np.ndarray:
-    """Mean position of the neighbours of each row, weighted by squares."""
+    """Mean position of the neighbors of each row, weighted by squares."""
     squares = weights**2
     total = squares.sum(axis=1)
     return squares @ np.arange(weights.shape[1]) / np.where(total > 0, total, 1.0)

@@ -38,7 +38,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     est : estimator
         A fitted estimator that chose a size itself.
     max_ranks : int, default=5
-        Largest number of ranks shown: the chosen one, its neighbours, and others at regular
+        Largest number of ranks shown: the chosen one, its neighbors, and others at regular
         distances.
     ax : Axes or None, default=None
         The Axes to draw in; None for a new figure.

@@ -45,11 +45,11 @@ _TRACES_PER_FIGURE = 10
 _MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
 _LETTERS = "abcdefghjkmnpqrstuvwxyz"  # without i, l and o, which look like digits
 EXPLANATION = (
-    "A number stands for the same neuron in every panel, table and file. Labelled regions that "
+    "A number stands for the same neuron in every panel, table and file. Labeled regions that "
     "were not found have letters."
 )
 _CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts a spike
-_PAIRS = 5  # labelled regions that are shown, as in the paper's figure
+_PAIRS = 5  # labeled regions that are shown, as in the paper's figure
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class MovieAnalysis:
     labelled : list of ndarray of shape (n_pixels, 2), default=None
         Regions marked by a person: row and column of each pixel.
     scores : Scores, default=None
-        Scores of the estimated regions against the labelled ones.
+        Scores of the estimated regions against the labeled ones.
     settings : dict of str to str, default={}
         Settings of the fit by name, for the last table.
     review : bool, default=False
@@ -140,7 +140,7 @@ def _verdict(analysis: MovieAnalysis) -> str:
         return f"{text}."
     scores = analysis.scores
     return (
-        f"{text}; {scores.n_matched} of {scores.n_labelled} labelled regions found, "
+        f"{text}; {scores.n_matched} of {scores.n_labelled} labeled regions found, "
         f"combined score {scores.combined:.2f}."
     )
 
@@ -152,7 +152,7 @@ def _places(analysis: MovieAnalysis) -> list[Block]:
     if labelled is not None:
         names = label_names(match_regions(estimated, labelled), len(labelled))
         panels.insert(0, RegionPanel("labelled", labelled, names, LABELLED))
-        caption += f", beside the labelled ones. {EXPLANATION[:-1]}"
+        caption += f", beside the labeled ones. {EXPLANATION[:-1]}"
     figure = contours(np.asarray(analysis.imaging.mean_image_, dtype=float), panels)
     return [Section("Regions"), Picture("contours", figure, f"{caption}.")]
 
@@ -164,11 +164,11 @@ def _agreement(analysis: MovieAnalysis) -> list[Block]:
         Section("Comparison with the labels"),
         score_table({"centers within 5 pixels": analysis.scores}),
         Text(
-            "NeuroFinder's scores. Recall: fraction of the labelled regions that were found. "
-            "Precision: fraction of the estimated regions that match a labelled one. Combined: "
+            "NeuroFinder's scores. Recall: fraction of the labeled regions that were found. "
+            "Precision: fraction of the estimated regions that match a labeled one. Combined: "
             "their harmonic mean. Inclusion and exclusion: number of pixels in both a labelled "
-            "region and its match, divided by the size of the labelled region and of the match. "
-            "Pixel AUC: probability that a pixel in a labelled region has more energy in the fit "
+            "region and its match, divided by the size of the labeled region and of the match. "
+            "Pixel AUC: probability that a pixel in a labeled region has more energy in the fit "
             "than one outside. The labels were not used in the fit."
         ),
     ]
@@ -176,7 +176,7 @@ def _agreement(analysis: MovieAnalysis) -> list[Block]:
     if pairs:
         caption = (
             f"The {len(pairs)} matched regions with the highest peaks. Top: mean of the movie and "
-            "labelled outline. Bottom: estimated footprint and outline, with the labelled outline "
+            "labeled outline. Bottom: estimated footprint and outline, with the labeled outline "
             "dashed."
         )
         blocks.append(Picture("labelled", side_by_side(pairs), caption))
@@ -299,7 +299,7 @@ def neuron_names(count: int) -> list[str]:
 
 
 def label_names(matches: Iterable[tuple[int, int]], count: int) -> list[str]:
-    """The names of the labelled regions.
+    """The names of the labeled regions.
 
     Examples
     --------
@@ -336,11 +336,11 @@ class RegionPanel:
 
 @dataclass(frozen=True)
 class Pair:
-    """A labelled region and the estimated one, in windows around the same pixel."""
+    """A labeled region and the estimated one, in windows around the same pixel."""
 
     title: str  # title of the pair
     image: np.ndarray  # (height, width) mean of the movie
-    labelled: np.ndarray  # (height, width) the labelled region
+    labelled: np.ndarray  # (height, width) the labeled region
     footprint: np.ndarray  # (height, width) the estimated footprint
     estimated: np.ndarray  # (height, width) the estimated region; all False if none was found
 
@@ -393,7 +393,7 @@ def _write(axis: Axes, center: np.ndarray, name: str, color: str) -> None:
 
 
 def side_by_side(pairs: Sequence[Pair]) -> Figure:
-    """Draw labelled regions in the upper row, and the estimated ones in the lower row."""
+    """Draw labeled regions in the upper row, and the estimated ones in the lower row."""
     side = WIDTH / max(len(pairs), 5)
     figure = _figure(2 * side + 0.35)
     axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)

@@ -55,7 +55,7 @@ class CommonPart(BaseEstimator):
     """Regressor of :class:`MultiTaskFQI`: all tasks have a common part and deviate from it.
 
     The coefficients of task t are θₜ = c + dₜ, on a few rows. The deviations D = [d₁ … d_k] have a
-    low rank. The fit minimises ::
+    low rank. The fit minimizes ::
 
         Σₜ ½‖yₜ − Xₜ(c + dₜ)‖² + α/2·‖c‖² + β/2·Σₜ‖dₜ‖²
 

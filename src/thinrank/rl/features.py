@@ -107,12 +107,12 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class RadialBasis(_Selective):
-    """A constant, and Gaussian features exp(−‖s − c‖²/(2·width²)) for several centres c.
+    """A constant, and Gaussian features exp(−‖s − c‖²/(2·width²)) for several centers c.
 
     Parameters
     ----------
     centers : ndarray of shape (n_centers, n_dimensions)
-        The centres c.
+        The centers c.
     width : float
         Standard deviation of the Gaussian functions.
     """

@@ -119,7 +119,7 @@ def fitted_q_evaluation(
     """Fitted Q evaluation: the value of a policy by repeated ridge regressions on a log.
 
     Each iteration fits Q to the targets r + γ·Q(s′, π(s′)). Unlike importance sampling it does not
-    need the behaviour policy, and its variance does not grow with the length of episodes, but Q^π
+    need the behavior policy, and its variance does not grow with the length of episodes, but Q^π
     must be nearly linear in the features.
 
     Parameters
@@ -310,13 +310,13 @@ def _behaviour(
     if behaviour is None:
         counts = np.bincount(log.actions, minlength=n_actions)
         if features is None or np.count_nonzero(counts) == 1:
-            note = "Behaviour probabilities were estimated by the frequencies of the actions."
+            note = "Behavior probabilities were estimated by the frequencies of the actions."
             return (counts / len(log))[log.actions], note
         matrix = _dense(feature_matrix(features, log.states, "log"))
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         known = model.fit(matrix, log.actions).predict_proba(matrix)
         chance = known[np.arange(len(log)), np.searchsorted(model.classes_, log.actions)]
-        note = "Behaviour probabilities were estimated by logistic regression on the features."
+        note = "Behavior probabilities were estimated by logistic regression on the features."
         return np.maximum(chance, _LEAST_PROBABILITY), note
     if callable(behaviour):
         known = np.asarray(behaviour(log.states), dtype=float)
@@ -337,7 +337,7 @@ def _behaviour(
         raise ValueError(
             "behaviour must give the logged actions probabilities above 0 and at most 1"
         )
-    return chance, "Behaviour probabilities were given."
+    return chance, "Behavior probabilities were given."
 
 
 def _actions(answer: Any, count: int, n_actions: int) -> np.ndarray:

@@ -330,7 +330,7 @@ def _coefficients(est: Any) -> np.ndarray:
 
 
 def _is_linear(est: Any, X: Any) -> bool:
-    """Whether it predicts ⟨coef_, x⟩ + intercept_; not so for trees and generalised models."""
+    """Whether it predicts ⟨coef_, x⟩ + intercept_; not so for trees and generalized models."""
     if not (hasattr(est, "coef_") and hasattr(est, "intercept_")):
         return False
     some = X[:_ROWS_TO_TRY]

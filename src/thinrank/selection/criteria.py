@@ -71,7 +71,7 @@ class Criterion:
         ``ebic``
             log(N)·df + 2·log(number of choices) (Chen & Chen 2008, γ = 1).
         ``gcv``
-            −2N·log(1 − df/N): generalised cross-validation (Golub, Heath & Wahba 1979).
+            −2N·log(1 − df/N): generalized cross-validation (Golub, Heath & Wahba 1979).
     per_degree : float, default=4.0
         A₁ of "pic".
     per_inflation : float, default=2.0

@@ -29,7 +29,7 @@ class PredictorPath:
     row_sparsities : ndarray of int, of shape (n_points,)
         The numbers of predictors, increasing.
     strengths : ndarray of shape (n_points, n_features)
-        Norms of the standardised coefficients of each predictor; 0 where it is not selected.
+        Norms of the standardized coefficients of each predictor; 0 where it is not selected.
     scores : ndarray of shape (n_points,)
         ``score`` of the fits on the data they were fitted to.
     names : list of str

@@ -133,7 +133,7 @@ class SquaredError(HeldOutScore):
         return image.T @ self._targets, image.T @ image, self.null, None
 
     def _predictors(self, rows: Array) -> Array:
-        """The held-out rows of some predictors, centred and scaled like the training rows."""
+        """The held-out rows of some predictors, centered and scaled like the training rows."""
         X = self.X.columns(rows)
         X -= self.roots[:, None] * arrays.take_rows(self.center_x, rows)
         if self.forced is not None:
@@ -185,7 +185,7 @@ class Deviance(HeldOutScore):
 
     training: GeneralizedLinear  # the loss of the training rows, without ridge
     index: np.ndarray  # positions of the held-out rows in the data
-    X: Design  # held-out rows, centred and scaled like the training rows
+    X: Design  # held-out rows, centered and scaled like the training rows
     Y: Array
     weight: Array  # of the entries, 0 for missing ones
     offset: Array | None

@@ -477,7 +477,7 @@ class Search:
                 return
 
     def _confirm(self, points: Sequence[Sizes]) -> None:
-        """Evaluate the best models on all partitions, since one partition may favour some."""
+        """Evaluate the best models on all partitions, since one partition may favor some."""
         ranked = sorted(self.evaluations, key=lambda e: e.score)
         proposed = {point._replace(exchange=False) for point in points} | {_NULL}
         some = [e for e in ranked if e.sizes in proposed]

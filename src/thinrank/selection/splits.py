@@ -78,7 +78,7 @@ _BATCH = 1 << 22
 # Tolerance of fits of a search to a loss that is not quadratic: scores differ by more than this.
 _TOL = 1e-4
 # With more than this fraction of the entries missing, fits of a search often end with wrong rows
-# unless they try neighbouring supports, which takes longer: with 50 % in simulations, not with 15.
+# unless they try neighboring supports, which takes longer: with 50 % in simulations, not with 15.
 _MANY_MISSING = 0.25
 
 
@@ -183,7 +183,7 @@ class Split:
         return stages[min(larger)] if larger else None
 
     def _quick(self, solver: Pursuit) -> Pursuit:
-        """The solver with the tolerance of a search, and neighbours if many entries are missing."""
+        """The solver with the tolerance of a search, and neighbors if many entries are missing."""
         n, k = self.training.Y.shape
         many = self.training.observations < (1 - _MANY_MISSING) * n * k
         return replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
@@ -362,7 +362,7 @@ def held_out_splits(
 ) -> list[Split]:
     """One split for each pair of sorted positions of training and held-out rows.
 
-    ``loss`` is that of all rows, without ridge, centred if ``center``. ``forced`` predictors, of
+    ``loss`` is that of all rows, without ridge, centered if ``center``. ``forced`` predictors, of
     shape (n_samples, n_forced), are projected out of it; they are projected out of each part anew.
     ``filled`` returns the predictors and the forced ones with missing cells filled from some rows.
     """

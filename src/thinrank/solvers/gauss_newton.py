@@ -118,7 +118,7 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
     """Decrease a loss over the factors, without limits on rows and columns.
 
     The loss is approximated by a quadratic function of dη = X(dU·Vᵀ + U·dVᵀ) + Z·dβ, with the
-    curvature of every entry, and minimised by conjugate gradients.
+    curvature of every entry, and minimized by conjugate gradients.
     """
     # The largest change of a linear predictor in a step. It doubles with every step that reaches it
     # and is accepted, since the minimum is far away or at infinity if classes are nearly separable,

@@ -74,7 +74,7 @@ class Safeguarded:
     """A step size that adapts to the local curvature and never increases the objective.
 
     A trial step η to Z⁺ = Z + Δ is accepted if F(Z⁺) ≤ F(Z) + ⟨∇F(Z), Δ⟩ + ‖Δ‖²/(2η). Hard
-    thresholding of the gradient step minimises the right-hand side over the sparse factors, which
+    thresholding of the gradient step minimizes the right-hand side over the sparse factors, which
     include Z. So an accepted step does not increase F, even if the support changes, and any η
     below one over the local curvature is accepted. An accepted trial takes no additional
     evaluation, since its gradient is used in the next iteration.
@@ -183,7 +183,7 @@ class State:
 class GDT(Sized):
     """Minimise f(UVᵀ) + g(U, V) over U with s₁ and V with s₂ non-zero rows.
 
-    g(U, V) = balance/4·‖UᵀU − VᵀV‖² selects the balanced factorisation of Θ.
+    g(U, V) = balance/4·‖UᵀU − VᵀV‖² selects the balanced factorization of Θ.
 
     Parameters
     ----------

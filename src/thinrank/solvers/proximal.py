@@ -41,7 +41,7 @@ class Proximal:
     tol: float = 1e-4
 
     def solve(self, loss: Any, penalty: Array, start: Array | None = None) -> Array:
-        """The minimiser for row penalties λ of shape (m1,), computed from ``start`` or zero."""
+        """The minimizer for row penalties λ of shape (m1,), computed from ``start`` or zero."""
         xp = arrays.namespace(loss.prototype)
         smooth = loss.smoothness()
         theta = arrays.zeros(loss.shape, like=loss.prototype) if start is None else start

@@ -113,7 +113,7 @@ class ConvexStart:
         return Factors.from_theta(self.solution(loss, seed), rank)
 
     def solution(self, loss: Any, seed: int) -> Array:
-        """The minimiser as a dense matrix, which does not depend on the sizes of the fit."""
+        """The minimizer as a dense matrix, which does not depend on the sizes of the fit."""
         purpose = f'start="{self.name}"'
         require(loss, "full_gradient", purpose)
         require(loss, "smoothness", purpose)

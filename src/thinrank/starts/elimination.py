@@ -18,7 +18,7 @@ from thinrank.starts.convex import Lasso
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
-# A matrix with this number of rows and columns is factorised in about a second.
+# A matrix with this number of rows and columns is factorized in about a second.
 MOST_ROWS = 2000
 # Screening is not used if two of the predictors that it selects have a larger correlation.
 _MAX_CORRELATION = 0.75
@@ -210,7 +210,7 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
 def penalized_fit(loss: Any, ridge: float | None = None) -> Factors:
     """A ridge fit of a loss that is not quadratic, with no limit on the rank.
 
-    It minimises quadratic approximations of the loss, around zero first and then around the last
+    It minimizes quadratic approximations of the loss, around zero first and then around the last
     minimum. So missing entries are filled in with the fit, and curvatures are those at the fit.
     """
     point = Factors.zero(loss.shape, loss.prototype, rank=1)

@@ -90,7 +90,7 @@ def _joined(start: Factors, direction: Factors, length: float) -> Factors:
 
 
 def _line_search(start: Factors, direction: Factors, loss: Any) -> float:
-    """The t that minimises f(start + t·direction), exact for quadratic f."""
+    """The t that minimizes f(start + t·direction), exact for quadratic f."""
     value, gradient_u, _ = loss.value_and_gradient(_joined(start, direction, 0.0))
     slope = arrays.inner(gradient_u[:, start.rank :], direction.U)
     if slope >= 0:

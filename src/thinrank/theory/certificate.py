@@ -80,7 +80,7 @@ class Certificate:
     """What can be said of a fit without knowing the truth, from :func:`certificate`.
 
     ``print`` shows it in words; :meth:`to_frame` returns the margins as a data frame. All
-    objectives are those that the solver minimised: ½ of the mean over the samples of the squared
+    objectives are those that the solver minimized: ½ of the mean over the samples of the squared
     residuals, summed over the responses, in the units of the solver, plus the ridge.
 
     Attributes

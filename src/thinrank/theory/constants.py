@@ -181,7 +181,7 @@ def constants(
 ) -> Constants:
     """The constants of Theorem 1 for a problem with a known Θ*.
 
-    With a global minimiser Θ̂ in place of Θ* these are the constants of the deterministic version:
+    With a global minimizer Θ̂ in place of Θ* these are the constants of the deterministic version:
     the bound is then one on the distance to Θ̂.
 
     Shapes: ``problem`` (n_samples, n_features), ``truth`` (n_features, n_targets).

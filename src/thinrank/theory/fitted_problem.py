@@ -1,4 +1,4 @@
-"""The least squares problem that a fitted estimator minimised, in the units of its solver."""
+"""The least squares problem that a fitted estimator minimized, in the units of its solver."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ALTERNATIONS = 16
 class FittedProblem:
     """½‖B − AΘ‖² + ridge/2·‖Θ‖² over Θ of given sizes, and the Θ that was fitted.
 
-    A and B are X and Y after centring and scaling, times the roots of the weights over n.
+    A and B are X and Y after centering and scaling, times the roots of the weights over n.
     """
 
     A: np.ndarray  # (n_samples, p) predictors that are not constant and not always kept
@@ -97,7 +97,7 @@ class FittedProblem:
 
 
 def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> FittedProblem:
-    """The problem that a regressor minimised on its training data."""
+    """The problem that a regressor minimized on its training data."""
     _check_covered(estimator)
     design = check_new_X(estimator, X)
     target = _responses(estimator, Y, design.shape[0], design.prototype)

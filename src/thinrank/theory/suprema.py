@@ -251,7 +251,7 @@ def statistical_error(
 ) -> Quantity:
     """e_stat = sup ⟨G, Δ⟩ over ‖Δ‖ ≤ 1 of a given rank with few non-zero rows and columns.
 
-    It is the root of the sum of the ``rank`` largest squared singular values of G_ST, maximised
+    It is the root of the sum of the ``rank`` largest squared singular values of G_ST, maximized
     over supports S and T.
 
     Shapes: ``gradient`` (n_features, n_targets). ``row_sparsity``, ``column_sparsity``: None

@@ -31,7 +31,7 @@ _LEAST = 1e-10
 
 
 def fitted_dispersion(y: np.ndarray, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Dispersion a of each column that maximises the weighted likelihood, given the means.
+    """Dispersion a of each column that maximizes the weighted likelihood, given the means.
 
     Shapes: ``y``, ``eta`` (n, q), result (q,).
     """
