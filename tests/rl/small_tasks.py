@@ -21,7 +21,7 @@ class Table:
         everything = np.where(self.ends, 0.0, value(np.arange(self.P.shape[1])))
         return self.R[action, states], self.P[action][states] @ everything
 
-    def optimum(self, discount, iterations=300):
+    def optimum(self, discount, iterations=100):
         """Q* of shape (S, A) by value iteration, and the values after every iteration."""
         Q = np.zeros(self.R.shape)
         path = []

@@ -31,16 +31,16 @@ REGRESSORS = {
 def test_one_tabular_task_is_value_iteration(name, expectation):
     task = random_table(1, deterministic=not expectation)
     fqi = MultiTaskFQI(
-        Tabular(8), 3, 0.7, REGRESSORS[name], n_iterations=12, expectation=expectation
+        Tabular(8), 3, 0.7, REGRESSORS[name], n_iterations=6, expectation=expectation
     ).fit([task], np.arange(8))
     path = task.optimum(0.7)
-    np.testing.assert_allclose(fqi.q_values(0, np.arange(8)), path[11], atol=1e-4)
-    np.testing.assert_array_equal(fqi.policy(0)(np.arange(8)), path[11].argmax(axis=1))
-    assert fqi.n_iterations_ == len(fqi.history_) == 12
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(8)), path[5], atol=1e-4)
+    np.testing.assert_array_equal(fqi.policy(0)(np.arange(8)), path[5].argmax(axis=1))
+    assert fqi.n_iterations_ == len(fqi.history_) == 6
 
 
 def test_exact_updates_converge_at_the_rate_of_the_discount():
-    family, gamma, steps = LinearFamily(), 0.8, 40
+    family, gamma, steps = LinearFamily(), 0.8, 20
     fqi = MultiTaskFQI(
         family.features, 2, gamma, exact(rank=4), n_iterations=steps, expectation=True
     ).fit(family.tasks, np.arange(60))
@@ -60,11 +60,11 @@ def test_sparse_regression_keeps_to_the_active_features():
     family = LinearFamily(tasks=6)
     est = tr.SparseReducedRankRegressor(3, 6, None, **LITERAL)
     fqi = MultiTaskFQI(
-        family.features, 2, 0.8, est, n_iterations=30, expectation=True, random_state=0
+        family.features, 2, 0.8, est, n_iterations=6, expectation=True, random_state=0
     ).fit(family.tasks, np.arange(60))
     expected = np.concatenate([family.active, 12 + family.active])
     np.testing.assert_array_equal(fqi.factors_.row_support, expected)
-    assert [record.rows for record in fqi.history_] == [6] * 30
+    assert [record.rows for record in fqi.history_] == [6] * 6
     np.testing.assert_array_equal(fqi.history_[-1].row_support, fqi.factors_.row_support)
     assert fqi.theta_.shape == (24, 6)
     assert fqi.coef_.shape == (6, 24)
@@ -74,13 +74,13 @@ def test_sparse_regression_keeps_to_the_active_features():
 def test_sizes_are_chosen_when_they_are_left_open():
     family = LinearFamily(tasks=6, states=200)
     est = tr.SparseReducedRankRegressor(column_sparsity=None, tol=1e-5, **LITERAL)
-    asked = {"n_iterations": 8, "random_state": 3, "tune_at": "doubling"}
+    asked = {"n_iterations": 7, "random_state": 3, "tune_at": "doubling"}
     fqi = MultiTaskFQI(family.features, 2, 0.5, est, **asked).fit(family.tasks, np.arange(200))
     for task, table in enumerate(family.tasks):
         Q = table.optimum(0.5)[-1]
         assert np.abs(fqi.q_values(task, np.arange(200)) - Q).max() < 0.25
     sizes = [record.rows for record in fqi.history_]
-    assert sizes[3] == sizes[4] == sizes[5] == sizes[6]  # kept from iteration 4 to 7
+    assert len(set(sizes[3:])) == 1  # kept from iteration 4 to 7
 
 
 def test_episodes_end():
@@ -102,12 +102,12 @@ def test_episodes_end():
 
 def test_discounts_differ_between_tasks():
     task = random_table(2, deterministic=True)
-    fqi = MultiTaskFQI(Tabular(8), 3, [0.3, 0.8], exact(2), n_iterations=30).fit(
+    fqi = MultiTaskFQI(Tabular(8), 3, [0.3, 0.8], exact(2), n_iterations=10).fit(
         [task, task], np.arange(8)
     )
     for index, gamma in enumerate((0.3, 0.8)):
         found = fqi.q_values(index, np.arange(8))
-        np.testing.assert_allclose(found, task.optimum(gamma)[29], atol=1e-6)
+        np.testing.assert_allclose(found, task.optimum(gamma)[9], atol=1e-6)
 
 
 def test_pooled_tasks_share_one_answer():
@@ -307,4 +307,4 @@ def test_divergence_is_said():
     with pytest.warns(UserWarning, match="values seem to diverge: the Bellman residual grew from"):
         diverging(40)
     with pytest.raises(ValueError, match=r"values diverge: targets in iteration \d+ are as"):
-        diverging(500)
+        diverging(400)

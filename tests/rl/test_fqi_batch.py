@@ -39,7 +39,7 @@ def log_of(tasks, seed=0, lengths=None):
     return Transitions.of_tasks(parts)
 
 
-GDT = tr.SparseReducedRankRegressor(2, None, None, solver="gdt", tol=1e-7, **LITERAL)
+GDT = tr.SparseReducedRankRegressor(2, None, None, solver="gdt", tol=1e-6, **LITERAL)
 EXACT = tr.SparseReducedRankRegressor(2, None, None, **LITERAL)
 
 
@@ -47,10 +47,10 @@ EXACT = tr.SparseReducedRankRegressor(2, None, None, **LITERAL)
 def test_rows_of_their_own(regressor):
     tasks = [random_table(seed, deterministic=True) for seed in (1, 2)]
     log = log_of(tasks, lengths=(5, 11))
-    fqi = MultiTaskFQI(Tabular(8), 3, 0.6, regressor, n_iterations=3).fit_batch(log)
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.6, regressor, n_iterations=2).fit_batch(log)
     for task, table in enumerate(tasks):
         np.testing.assert_allclose(
-            fqi.q_values(task, np.arange(8)), table.optimum(0.6)[2], atol=1e-3
+            fqi.q_values(task, np.arange(8)), table.optimum(0.6)[1], atol=1e-3
         )
     assert fqi.history_[0].bellman_residuals.shape == (2,)
 
@@ -84,7 +84,7 @@ def test_tasks_help_one_another(shared):
     log = Transitions.of_tasks(parts)
     errors = []
     for regressor in (shared, LinearRegression(fit_intercept=False)):
-        fqi = MultiTaskFQI(family.features, 2, 0.5, regressor, n_iterations=4, tune_at=[2])
+        fqi = MultiTaskFQI(family.features, 2, 0.5, regressor, n_iterations=3)
         fqi.fit_batch(log)
         gaps = [
             fqi.q_values(i, np.arange(200)) - table.optimum(0.5)[-1]

@@ -24,17 +24,13 @@ from sklearn.base import BaseEstimator
 from thinrank.core.checks import is_auto
 from thinrank.rl.action_values import LinearValues
 from thinrank.rl.features import Features
-from thinrank.rl.targets import FixedTargets, Rows, Targets
+from thinrank.rl.targets import LARGEST, FixedTargets, Rows, Targets
 from thinrank.rl.task_fits import Setting, TaskFit, TaskRows, linear_values, select_features
 
-# Iterations of the pilot run, and those after which it selects features. Q changes quickly at
-# first.
-_PILOT, _SELECTING = 20, (1, 2, 4, 8, 14, 20)
-# Iterations of a trial, from the values of the pilot run.
-_TRIAL = 12
+# Iterations of the pilot run, and of a trial from its values.
+_PILOT, _TRIAL = 20, 12
 # The penalties to choose from, in units of the rows of a task and action.
-_ALPHAS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1.0, 3.0, 10.0)
-_BETAS = (1e-2, 1e-1, 1.0, 10.0)
+_ALPHAS, _BETAS = np.geomspace(1e-3, 10, 9).round(3).tolist(), [0.01, 0.1, 1.0, 10.0]
 # Ranks of the deviations that compete with the pooled model; None is any rank.
 _RANKS = (1, 2, 4, None)
 # The smallest α with an error within the first factor of the least is the base. The largest α is
@@ -47,8 +43,6 @@ _EQUAL, _NEAR, _ALIKE = 1.05, 1.25, 0.9
 _EVIDENCE = 2.0
 # Number of columns up to which all features compete: systems of this size are solved per task.
 _MOST_COLUMNS = 500
-# Larger coefficients count as divergence.
-_LARGEST = 1e50
 
 
 class CommonPart(BaseEstimator):
@@ -201,7 +195,8 @@ class CommonPartRegression:
         setting = Setting(None if k > 1 else 0, 1.0, 1.0)
         for iteration in range(1, _PILOT + 1):
             y = targets.under(values)
-            if iteration in _SELECTING:
+            # Q changes quickly at first
+            if iteration & (iteration - 1) == 0 or iteration == _PILOT:
                 used = self._select(rows, y)
                 columns = rows.columns(used)
                 fit = TaskFit([c.gram for c in columns], k, rows.unit, setting)
@@ -327,7 +322,7 @@ class Trials:
             products = rows.products(self._columns, self._targets.under(values))
             parts = fit.solve([b.sum(axis=0) for b in products])
             values = linear_values(self._columns, parts, values.features)
-            if not np.abs(values.factors.U).max(initial=0.0) < _LARGEST:
+            if not np.abs(values.factors.U).max(initial=0.0) < LARGEST:
                 return None
         return self._targets.under(values)
 

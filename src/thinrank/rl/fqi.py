@@ -24,12 +24,10 @@ from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.minari import from_minari, is_minari
 from thinrank.rl.policy_values import PolicyValue, evaluate
 from thinrank.rl.regression import as_regression
-from thinrank.rl.targets import GenerativeTargets, Rows, Targets, logged_targets
+from thinrank.rl.targets import LARGEST, GenerativeTargets, Rows, Targets, logged_targets
 from thinrank.rl.tasks import check_discounts
 from thinrank.rl.transitions import Transitions
 
-# Larger targets count as divergence. Their squares do not overflow yet.
-_LARGEST = 1e100
 # A misfit below this fraction of the values counts as rounding error.
 _ROUNDING = 1e-6
 # A warning is issued if the Bellman residual exceeds its first value by this factor. Rule of thumb.
@@ -534,7 +532,7 @@ def _warn_of_failure(history: QHistory, size: float) -> None:
 
 def _check_size(y: np.ndarray, iteration: int) -> None:
     largest = float(np.abs(y).max())
-    if not largest <= _LARGEST:
+    if not largest <= LARGEST:
         raise ValueError(
             f"values diverge: targets in iteration {iteration} are as large as {largest:.2g}; try "
             "other features, more design states, a regressor with a penalty or a smaller discount"

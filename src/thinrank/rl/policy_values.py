@@ -17,8 +17,6 @@ from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.gym import log_episodes
 from thinrank.rl.transitions import Transitions
 
-# Corrections for less skewness than this are rounding errors.
-_SYMMETRIC = 1e-8
 # Estimated probabilities of logged actions are at least this, so that weights stay finite.
 _LEAST_PROBABILITY = 1e-3
 
@@ -295,7 +293,7 @@ def _mean_with_interval(
     ends = float(student.ppf(0.5 + level / 2, n - 1)) * np.array([-1.0, 1.0])
     if skewed and deviation > 0:
         a = float(np.mean(((returns - mean) / deviation) ** 3)) / (6 * n**0.5)
-        if abs(a) > _SYMMETRIC:
+        if abs(a) > np.finfo(float).eps ** 0.5:
             # the inverse of t + 2at² + (4/3)a²t³ + a, which is nearly normal
             corrected = (np.cbrt(1 + 6 * a * (ends - a)) - 1) / (2 * a)
             ends = np.array([min(ends[0], corrected[0]), max(ends[1], corrected[1])])

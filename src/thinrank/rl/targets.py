@@ -17,6 +17,8 @@ from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.tasks import expected, sampled
 from thinrank.rl.transitions import Transitions
 
+LARGEST = 1e100
+"""Larger values count as divergence. Their squares do not overflow yet."""
 # Trial iterations hold the features of all next states, at most this number of them (400 MB), but
 # those of at least this number of design states per action.
 _MAX_TRIAL_CELLS, _MIN_TRIAL_STATES = 50_000_000, 50
