@@ -37,6 +37,10 @@ def missing(matrix):
     return holes
 
 
+def named(matrix):
+    return pd.DataFrame(matrix, columns=[f"$x_{j}" for j in range(50)])
+
+
 FITS = {
     "svd": lambda A: (tr.SparseSVD(2, 20, 20).fit(A), A),
     "pca": lambda A: (tr.SparsePCA(2, 20).fit(A), A),
@@ -45,36 +49,30 @@ FITS = {
         missing(A),
     ),
     "graph": lambda A: (tr.SparseLowRankGraph(2, 20).fit(A.T @ A), A.T @ A),
-    "odd names": lambda A: (
-        tr.SparseSVD(2, 20, 20).fit(
-            named := pd.DataFrame(A, columns=[f"$x_{j}" for j in range(50)])
-        ),
-        named,
-    ),
+    "odd names": lambda A: (tr.SparseSVD(2, 20, 20).fit(named(A)), named(A)),
 }
 
 
 @pytest.mark.parametrize("kind", FITS)
-@pytest.mark.parametrize("plot", PLOTS)
-def test_every_plot_draws_every_decomposition(plot, kind, matrix, ax):
+def test_every_plot_draws_every_decomposition(kind, matrix):
     est, X = FITS[kind](matrix)
-    before = plt.get_fignums()
-    assert PLOTS[plot](est, X, ax=ax) is ax
-    ax.figure.canvas.draw()
-    assert plt.get_fignums() == before
+    figure, axes = plt.subplots(1, 3, figsize=(18, 5), layout="constrained")
+    for plot, ax in zip(PLOTS.values(), axes, strict=True):
+        assert plot(est, X, ax=ax) is ax
+    figure.canvas.draw()
+    assert plt.get_fignums() == [figure.number]
 
 
-@pytest.mark.parametrize("plot", PLOTS)
-def test_rank_zero_and_wrong_estimators(plot, ax):
+def test_rank_zero_and_wrong_estimators():
     A = np.random.default_rng(1).standard_normal((30, 20))
     with pytest.warns(SelectionWarning):
         nothing = tr.SparseSVD().fit(A)
-    PLOTS[plot](nothing, A, ax=ax)
-    ax.figure.canvas.draw()
-    with pytest.raises(TypeError, match="SparseSVD, SparsePCA"):
-        PLOTS[plot](LinearRegression().fit(A, A), A)
-    with pytest.raises(NotFittedError):
-        PLOTS[plot](tr.SparseSVD(), A)
+    for plot in PLOTS.values():
+        plot(nothing, A).figure.canvas.draw()
+        with pytest.raises(TypeError, match="SparseSVD, SparsePCA"):
+            plot(LinearRegression().fit(A, A), A)
+        with pytest.raises(NotFittedError):
+            plot(tr.SparseSVD(), A)
 
 
 def test_blocks_are_next_to_each_other(layers, matrix, ax):
@@ -88,10 +86,7 @@ def test_blocks_are_next_to_each_other(layers, matrix, ax):
             np.sort(block.ravel()), np.sort(layers.get_submatrix(i, matrix).ravel())
         )
     assert len(ax.patches) == 2
-
-
-def test_rows_beyond_the_blocks_are_cut_off(layers, matrix, ax):
-    tr.plot.biclusters(layers, matrix, max_rows=30, max_columns=25, ax=ax)
+    ax = tr.plot.biclusters(layers, matrix, max_rows=30, max_columns=25)
     assert ax.images[0].get_array().shape == (30, 25)
     assert "30 of 60" in ax.get_ylabel()
 
