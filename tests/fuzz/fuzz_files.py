@@ -53,7 +53,7 @@ def array_of_any_type(trial: Trial) -> np.ndarray:
         kind = trial.choice(types)
         if isinstance(kind, list) or kind == "V4":
             return np.zeros(shape, dtype=kind)
-        return np.nan_to_num(values).astype(kind)
+        return np.asarray(np.nan_to_num(values)).astype(kind)
     return np.asfortranarray(values) if trial.chance(0.2) else values
 
 

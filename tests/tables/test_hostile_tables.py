@@ -544,6 +544,11 @@ def test_parquet():
         y.assign(MRN=keys).iloc[ORDER].to_parquet("Y.parquet", index=False)
         assert_right(fit("--overwrite", x="X.parquet", y="Y.parquet"))
     assert run("predict", "m", "X.parquet", "-o", "p.parquet").code == 0
+    x.assign(key=keys, g=[[1, 2], [3, 4, 5]] * 20).to_parquet("L.parquet")
+    assert (
+        "row 1, column 'g': expected a number or a text, got [1 2]"
+        in run("fit", "L.parquet", "Y.parquet").error
+    )
     write("B.parquet", b"PAR1")
     done = run("fit", "B.parquet", "Y.parquet", "-o", "n")
     assert (done.code, "cannot be read as Parquet" in done.error) == (3, True)

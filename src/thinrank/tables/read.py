@@ -301,7 +301,9 @@ def _read_arrays(path: Path, options: ReadOptions, prefix: str) -> Table:
         with path.open("rb") as stream:
             content = np.load(stream, allow_pickle=False)
             names = getattr(content, "files", None)
-            arrays = {"": content} if names is None else {name: content[name] for name in names}
+            arrays = (
+                {n: np.asarray(content[n]) for n in names} if names else {"": np.asarray(content)}
+            )
     except _BROKEN as error:
         raise _broken(path, path.suffix[1:].upper(), error) from None
     matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
@@ -341,7 +343,12 @@ def _from_frame(path: Path, frame: Any, options: ReadOptions, named: bool = True
     names = _column_names(list(frame.columns), frame.shape[1], file, 1)
 
     def cells_of(place: int) -> list[str]:
-        return [_as_text(cell) for cell in frame.iloc[:, place]]
+        column = frame.iloc[:, place].tolist()
+        for row, cell in enumerate(column, start=1):
+            if isinstance(cell, (list, dict, np.ndarray)):
+                told = f"expected a number or a text, got {cell}"
+                raise TableError(told, file=file, row=row, column=names[place])
+        return [_as_text(cell) for cell in column]
 
     plain = np.array([types.is_numeric_dtype(each) for each in frame.dtypes])
     numbers = np.full(frame.shape, np.nan)
@@ -359,7 +366,7 @@ def _from_frame(path: Path, frame: Any, options: ReadOptions, named: bool = True
 
 def _as_text(cell: object) -> str:
     """A cell as it would be in a CSV file; 2.0 is 2, since whole numbers with gaps are floats."""
-    if cell is None or cell != cell:
+    if import_optional("pandas").isna(cell):
         return ""
     if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
         return str(int(cell))
