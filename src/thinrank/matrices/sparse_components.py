@@ -13,10 +13,7 @@ from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense
-from thinrank.losses.denoising import Denoising
-from thinrank.matrices.given_sizes import nearest, range_finder
-from thinrank.minimize import solve
-from thinrank.solvers.pursuit import Pursuit
+from thinrank.matrices.given_sizes import nearest
 
 # Up to this number of entries a design is held as a dense array, which makes many small products
 # faster: 16 MiB in double precision.
@@ -26,49 +23,28 @@ _TALL = 3
 # Up to this number of entries components without limits come from a full SVD.
 _FULL_SVD_ENTRIES = 4_000_000
 _MAX_ALTERNATIONS = 20
-# With more features than are asked for, the alternation only has to find a starting point, and ends
-# when it captures less than this part more.
-_LEAST_GAIN = 1e-3
-# Up to this number of entries there are many starting points, which cost little.
-_SMALL = 10_000
-# Exchanges are among this number of features per feature that is kept, and _FEW at least.
-_CANDIDATES = 4
-_FEW = 50
-# With more candidates than this exchanges take long and gain little: one feature of many.
-_MAX_CANDIDATES = 200
 # Candidate numbers of features grow by these factors below and above _FINE: near the number of
 # features of a sparse component every feature counts, in dense ones a few per cent do not.
 _FINE = 50
 _FINE_STEP, _COARSE_STEP = 1.15, 1.5
 
 
-def shared_support(
-    A: Design, rank: int, features: int, seed: int = 0, space: Array | None = None
-) -> Array:
+def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
     """Orthonormal directions of largest variance that use at most ``features`` features in all.
 
-    Shapes: ``A`` (n_samples, n_features), ``space`` (n_features, q), result (n_features, rank).
-    ``space``: None to compute them.
+    Shapes: ``A`` (n_samples, n_features), result (n_features, rank).
     """
+    A = compressed(A)
     n, p = A.shape
-    if n > _TALL * p:
-        A = compressed(A)
     if features >= p:
         return leading_directions(A, rank, seed)
     if few_subsets(p, features):
         chosen = best_subset(arrays.to_numpy(A.gram()), rank, features)
         return _within(A, arrays.indices(chosen.tolist(), A.prototype), rank)
-    if n * p <= _SMALL:
-        support = nearest(A, rank, n, features, seed=seed).column_support
-    else:
-        space = range_finder(A, rank, seed) if space is None else space
-        support = _exchanged(A, rank, features, space)
-    return _within(A, support, rank)
+    return _within(A, nearest(A, rank, n, features, seed=seed).column_support, rank)
 
 
-def support_along(
-    A: Design, rank: int, features: int, seed: int = 0, space: Array | None = None
-) -> Array:
+def support_along(A: Design, rank: int, features: int, seed: int = 0) -> Array:
     """The directions that :func:`shared_supports_along` finds, in order of decreasing variance.
 
     They use at most ``features`` features, and are those to which an automatic number of features
@@ -80,35 +56,6 @@ def support_along(
     found = shared_supports_along(A, leading_directions(A, rank, seed), counts)[-1]
     support = arrays.true_positions(arrays.row_norms_squared(found) > 0)
     return _within(A, support, rank)
-
-
-def _exchanged(A: Design, rank: int, features: int, space: Array) -> Array:
-    """Alternating projections from directions in a space, then exchanges among candidates."""
-    scores = A @ space
-    loadings = _loadings(A, scores @ leading_directions(Dense(scores), rank))
-    counts = [count for count in (4 * features, 2 * features, features) if count < A.shape[1]]
-    for count in counts:
-        least = _LEAST_GAIN if count > features else 0.0
-        V, loadings = _alternate(A, loadings, count, least)
-    # features with small loadings gain too little to be exchanged for one that is kept
-    few = top_rows(loadings, max(_CANDIDATES * features, _FEW))
-    if few.shape[0] > _MAX_CANDIDATES:
-        return arrays.true_positions(arrays.row_norms_squared(V) > 0)
-    block = A.columns(few)
-    if block.shape[0] > block.shape[1]:
-        block = _square_root(block.T @ block)
-    inside = arrays.take_rows(V, few)
-    solver = Pursuit(exchange_penalty=0.0).sized(rank, block.shape[0], features)
-    run = solve(Denoising(block), solver, Factors(block @ inside, inside), records=False)
-    assert run is not None
-    return arrays.take_rows(few, run.state.factors.column_support)
-
-
-def _square_root(gram: Array) -> Array:
-    """A matrix B with BᵀB = gram."""
-    xp = arrays.namespace(gram)
-    values, vectors = xp.linalg.eigh(gram)
-    return xp.sqrt(arrays.at_least(values, 0.0))[:, None] * vectors.T
 
 
 def _within(A: Design, support: Array, rank: int) -> Array:
@@ -130,11 +77,10 @@ def own_supports(
     if A.shape[0] > _TALL * A.shape[1]:
         A = compressed(A)
     search = shared_support if thorough else support_along
-    space = range_finder(A, len(features), seed) if thorough else None
     V = Q = arrays.zeros((A.shape[1], 0), A.prototype)
     xp = arrays.namespace(V)
     for count in features:
-        v = search(without(A, Q), 1, count, seed, space)
+        v = search(without(A, Q), 1, count, seed)
         q = orthogonal_part(v, Q)
         if q.shape[1] == 0:
             break
@@ -216,13 +162,11 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
     return found
 
 
-def _alternate(
-    A: Design, loadings: Array, features: int, least_gain: float = 0.0
-) -> tuple[Array, Array]:
+def _alternate(A: Design, loadings: Array, features: int) -> tuple[Array, Array]:
     """Improve the features and the directions by turns until the features stay the same.
 
-    Also until their loadings grow by less than ``least_gain``. Returns the directions, and the
-    loadings of all features on their scores.
+    Also until their loadings grow no more. Returns the directions, and the loadings of all
+    features on their scores.
     """
     xp = arrays.namespace(loadings)
     support: list[int] = []
@@ -232,7 +176,7 @@ def _alternate(
         inside = arrays.take_rows(loadings, chosen)
         small, _ = xp.linalg.qr(inside)
         before, captured = captured, arrays.norm(inside)
-        if support == chosen.tolist() or captured < (1 + least_gain) * before:
+        if support == chosen.tolist() or captured < before:
             break
         support = chosen.tolist()
         # products with some columns only pay if they are few

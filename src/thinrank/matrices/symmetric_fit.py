@@ -18,8 +18,7 @@ _POWERS = 2
 _MAX_ALTERNATIONS = 30
 # Rounds of imputation while nodes are still being exchanged.
 _SHORT = 4
-# In matrices with at most this number of nodes single rows give further starting points, and every
-# exchange of two nodes is tried.
+# In matrices with at most this number of nodes single rows give further starting points.
 _SMALL = 50
 
 
@@ -107,7 +106,7 @@ def best_nodes(
 
     For given components the best nodes are those with the largest scores, the rows of E V; for
     given nodes the components are those of the block. Both are improved by turns, from several
-    starting points. With ``thorough``, small matrices are searched further by exchanges.
+    starting points; with ``thorough``, from every row of a small matrix, too.
     """
     n = pairs.n_nodes
     if size >= n:
@@ -118,8 +117,6 @@ def best_nodes(
         if best is None or found[0] > best[0]:
             best = found
     assert best is not None
-    if thorough and n <= _SMALL:
-        best = _exchanged(pairs, best, rank, center)
     nodes = best[1]
     return nodes, fit_nodes(pairs, rank, nodes, center=center, rounds=rounds)
 
@@ -172,29 +169,4 @@ def _alternate(
         whole = scatter(fit, nodes, n)
         nodes = _top(np.sum((pairs.filled(whole) @ whole.vectors) ** 2, axis=1), size)
     assert best is not None
-    return best
-
-
-def _exchanged(
-    pairs: Pairs, best: tuple[float, np.ndarray, LowRank], rank: int, center: bool
-) -> tuple[float, np.ndarray, LowRank]:
-    """Exchange one node for another while that lowers the sum of squares."""
-    n = pairs.n_nodes
-    for _ in range(n):
-        reached, nodes, fit = best
-        E = np.asarray(pairs.filled(scatter(fit, nodes, n)) @ np.eye(n))
-        others = np.setdiff1d(np.arange(n), nodes)
-        if len(nodes) == 0 or len(others) == 0:
-            break
-        swaps = np.array(
-            [np.concatenate([np.delete(nodes, a), [b]]) for a in range(len(nodes)) for b in others]
-        )
-        squares = np.linalg.eigvalsh(E[swaps[:, :, None], swaps[:, None, :]]) ** 2
-        captured = np.sort(squares, axis=1)[:, -rank:].sum(axis=1)
-        candidate = np.sort(swaps[np.argmax(captured)])
-        fit = fit_nodes(pairs, rank, candidate, center=center, rounds=_SHORT)
-        latest = gain(pairs, candidate, fit)
-        if latest <= reached * (1 + 1e-12):
-            break
-        best = (latest, candidate, fit)
     return best
