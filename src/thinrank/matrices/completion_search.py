@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import chdtri
 
 from thinrank.designs import as_design
 from thinrank.matrices.cells import Centre, ObservedCells
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.masked_factors import (
+    EXACT,
     MaskedFit,
     RidgePath,
     alternate,
@@ -359,6 +361,8 @@ def _standing_out(cells: ObservedCells) -> tuple[int, int]:
 
 # --------------------------------------------------------------------------- the fit
 
+# Rounds in which further rows and columns are looked for.
+_EXTENSIONS = 3
 # Rows of fit that are given again count as in use in spite of rounding.
 _ROUNDING = 1e-9
 
@@ -385,6 +389,7 @@ def complete(
 ) -> Completion:
     """Choose what ``limits`` leaves open, and fit the deviations from the center."""
     tried: list[Candidate] = []
+    given = limits
     if not limits.complete:
         chosen, tried = choose(cells, limits, centre=centre, cv=cv, seed=seed, report=report)
         limits = Limits(*chosen.sizes, chosen.ridge)
@@ -394,9 +399,29 @@ def complete(
     if not V.any():
         nothing = np.zeros((cells.shape[0], 0)), np.zeros((cells.shape[1], 0))
         return Completion(*nothing, ridge, 0.0, tried)
+    V, rows = _extended(centred, V, limits, given)
     U, gains = best_rows(centred, V, rows, ridge)
     limited = rows < cells.shape[0]
     return Completion(U, V, ridge, float(np.min(gains[U.any(axis=1)])) if limited else 0.0, tried)
+
+
+def _extended(
+    cells: ObservedCells, V: np.ndarray, chosen: Limits, given: Limits
+) -> tuple[np.ndarray, int]:
+    """Right factor and number of rows, with the rows and columns that only all cells confirm."""
+    _, rows, columns, ridge = chosen.values
+    for _ in range(_EXTENSIONS):
+        U, _ = best_rows(cells, V, rows, ridge)
+        in_rows, in_columns = (np.asarray(W.any(axis=1)) for W in (U, V))
+        more_rows = further_rows(cells, V, in_rows, ridge) if given.rows is None else 0
+        more_columns = 0
+        if given.columns is None:
+            more_columns = further_rows(cells.transposed, U, in_columns, ridge)
+        if not more_rows and not more_columns:
+            break
+        rows, columns = rows + more_rows, columns + more_columns
+        V = alternate(cells, V, rows, columns, ridge, EXACT).V
+    return V, rows
 
 
 def scores_of_rows(
@@ -427,3 +452,59 @@ def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
         "ridge": np.array([each.ridge for each in tried], dtype=np.float64),
         "error": np.array([each.error / cells for each in tried], dtype=np.float64),
     }
+
+
+# --------------------------------------------------------------------------- further rows
+
+# Probability that the gain of one of the rows of noise exceeds the limit: the number of SparseSVD.
+_RATE = 0.005
+# Each cell of a further row is predicted from its other cells; the sum of squares of errors must
+# not exceed this share of that of the cells. It is near 1 or larger if single cells are large.
+_LARGEST_SHARE = 0.5
+
+
+def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: float) -> int:
+    """Number of rows not in use that stand out from the others in their regressions on V.
+
+    The gains of rows of noise are multiples of chi-square variables. The scale is the larger one of
+    that of the median of the rows not in use, which must be the majority, and of the mean square of
+    the cells of the row in columns outside of V: rows may differ in the variance of their noise.
+
+    Shapes: ``V`` (n_columns, rank), ``used`` (n_rows,).
+    """
+    support = np.flatnonzero(V.any(axis=1))
+    rank = V.shape[1]
+    block, W = cells.in_columns(support), V[support]
+    _, gains = regressions(block, W, ridge)
+    counts = np.asarray(block.mask.sum(axis=1)).ravel()
+    others = ~used & (counts > rank)  # fewer cells are fitted whatever they are
+    if np.count_nonzero(others) < 0.5 * len(used):
+        return 0
+    common = float(np.median(gains[others])) / float(chdtri(rank, 0.5))
+    limits = np.maximum(common, _noise(cells, support)) * float(chdtri(rank, _RATE / len(used)))
+    candidates = np.flatnonzero(others & (gains > limits)).tolist()
+    return sum(_predicted(cells, i, W, support, ridge) for i in candidates)
+
+
+def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
+    """Mean square of the cells of each row outside of some columns; 0 without such cells."""
+    outside = ~np.isin(cells.columns, support)
+    counts = cells.row_sums(outside.astype(float))
+    return cells.row_sums(np.where(outside, cells.values**2, 0.0)) / np.maximum(counts, 1.0)
+
+
+def _predicted(
+    cells: ObservedCells, row: int, W: np.ndarray, support: np.ndarray, ridge: float
+) -> bool:
+    """Whether the cells of a row are predicted by its regressions on the other cells."""
+    block = cells.block(np.array([row]), support)
+    mask, values = (
+        x.ravel() if isinstance(x, np.ndarray) else x.toarray().ravel()
+        for x in (block.mask, block.values)
+    )
+    seen = mask > 0
+    A, y = W[seen], values[seen]
+    inverse = np.linalg.pinv(A.T @ A + ridge * np.eye(W.shape[1]))
+    leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
+    errors = (y - A @ (inverse @ (A.T @ y))) / np.maximum(1 - leverage, np.finfo(float).eps)
+    return float(errors @ errors) <= _LARGEST_SHARE * float(y @ y)

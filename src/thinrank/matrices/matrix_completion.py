@@ -54,7 +54,9 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     Automatic sizes are chosen by the squared error in held-out cells: every cell is held out once,
     while its row and its column keep their other cells. Among models whose errors hardly differ (by
     half a standard error; one for a lower rank, two for rank 0) the one with fewest parameters is
-    taken. All rows and columns with a ridge, and rank 0, are among the candidates.
+    taken. All rows and columns with a ridge, and rank 0, are among the candidates. Rows and columns
+    with too few cells for that are added in the end if all their cells together show that they
+    belong to the block.
 
     Parameters
     ----------
