@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -36,28 +35,62 @@ _ROWS_FOR_ALL = 2
 _SMALLEST = 1e-150
 
 
-@dataclass(frozen=True, eq=False)
 class FittedSupports:
-    """Data without intercept and kept predictors, and what a fit selected."""
+    """Data without intercept and kept predictors, and what a fit selected.
 
-    X: np.ndarray  # (n_samples, n_features) residuals after the regression on the basis
-    Y: np.ndarray
-    basis: np.ndarray  # (n_samples, used) the intercept and the predictors that are always kept
-    X_basis: np.ndarray  # (used, n_features) coefficients of that regression
-    Y_basis: np.ndarray
-    rows: np.ndarray  # predictors and responses of the model, which contain those of the fit
-    columns: np.ndarray
-    added: np.ndarray  # predictors in ``rows`` that the fit lacks but the data show clearly
-    kept: np.ndarray  # predictors that are always kept
-    constant: np.ndarray  # predictors of which nothing is left
-    rank: int  # rank of the model and of the fit
-    fitted_rank: int
-    asked_rank: int | str | None  # the argument ``rank``
-    predictor_names: list[str]  # names
-    response_names: list[str]
-    estimator: Any  # the fitted estimator
-    adjust: str  # what is adjusted for, "supports" or "all"
-    layers: bool  # whether the layers are of interest, which exist with a rank only
+    Parameters
+    ----------
+    est, X, Y
+        An estimator, which is fitted if need be, and its data.
+    adjust : {"auto", "supports", "all"}
+        The predictors that are adjusted for.
+    rank : int, "auto" or None
+        "auto" for the rank of the fit or a larger one that suffices, None for full rank.
+    of : str
+        What is estimated; only layers need the low rank.
+    """
+
+    def __init__(
+        self, est: Any, X: Any, Y: Any, adjust: str, rank: int | str | None, of: str
+    ) -> None:
+        est = _fitted(est, X, Y)
+        design = check_new_X(est, X)
+        resources.check_fits(design.shape, 8, "X as a dense matrix", "pass fewer predictors")
+        dense, target = _dense(design), _responses(est, Y, design.shape[0])
+        _check_same_data(est, X, target)
+        self.estimator, self.asked_rank, self.layers = est, rank, of == "layers"
+        self.kept = np.asarray(est.kept_, dtype=np.int64)
+        found = findings(est)
+        self.predictor_names, self.response_names = found.predictor_names, found.response_names
+        # (n_samples, used) the intercept and the predictors that are always kept, and the
+        # coefficients and residuals of X and Y in a regression on them
+        self.basis = _basis(dense, est.fit_intercept, self.kept)
+        self.X_basis, self.Y_basis = (np.linalg.pinv(self.basis) @ A for A in (dense, target))
+        self.X, self.Y = dense - self.basis @ self.X_basis, target - self.basis @ self.Y_basis
+        squares, used = np.sum(dense**2, axis=0), self.basis.shape[1]
+        alive = np.sum(self.X**2, axis=0) > DEPENDENT * squares
+        self.constant = ~alive  # predictors of which nothing is left
+        if np.any(np.abs(self.Y).max() * _SMALLEST > squares[alive] ** 0.5):
+            raise ValueError(
+                "the coefficients of X and Y are so large that their squares overflow: divide Y, "
+                "or multiply X, by a constant"
+            )
+        rows = np.asarray(est.row_support_, dtype=np.int64)
+        self.columns = np.asarray(est.column_support_, dtype=np.int64)
+        freedom = len(dense) - used
+        if adjust == "auto":
+            enough = of == "coefficients" and freedom >= _ROWS_FOR_ALL * int(alive.sum())
+            adjust = "all" if enough else "supports"
+        _check_degrees(adjust, freedom, rows, int(alive.sum()))
+        self.adjust = adjust
+        self.fitted_rank = est.factors_.rank
+        data = self.X[:, rows], self.Y[:, self.columns]
+        self.rank = _own_rank(*data, rank, self.fitted_rank, used)
+        # predictors that the fit lacks but the data show clearly, and those of the model
+        self.added = np.empty(0, dtype=np.int64)
+        if self.rank:
+            self.added = _missed_rows(self.X, self.Y, rows, self.columns, self.rank, used, alive)
+        self.rows = np.union1d(rows, self.added).astype(np.int64)
 
     @cached_property
     def adjusted(self) -> np.ndarray:
@@ -94,69 +127,6 @@ class FittedSupports:
         dense = _dense(check_new_X(self.estimator, X))
         basis = _basis(dense, self.estimator.fit_intercept, self.kept)
         return basis, (dense - basis @ self.X_basis)[:, self.adjusted]
-
-
-def fitted_supports(
-    est: Any,
-    X: Any,
-    Y: Any,
-    adjust: str,
-    rank: int | str | None,
-    of: str,
-) -> FittedSupports:
-    """Fit an estimator if need be, check it, and prepare its data.
-
-    ``rank``: "auto" for that of the fit or a larger one that suffices, None for full rank.
-    """
-    est = _fitted(est, X, Y)
-    design = check_new_X(est, X)
-    resources.check_fits(design.shape, 8, "X as a dense matrix", "pass fewer predictors")
-    dense, target = _dense(design), _responses(est, Y, design.shape[0])
-    _check_same_data(est, X, target)
-    kept = np.asarray(est.kept_, dtype=np.int64)
-    basis = _basis(dense, est.fit_intercept, kept)
-    X_basis, Y_basis = (np.linalg.pinv(basis) @ data for data in (dense, target))
-    squares = np.sum(dense**2, axis=0)
-    dense, target = dense - basis @ X_basis, target - basis @ Y_basis
-    found = findings(est)
-    rows = np.asarray(est.row_support_, dtype=np.int64)
-    columns = np.asarray(est.column_support_, dtype=np.int64)
-    alive = np.sum(dense**2, axis=0) > DEPENDENT * squares
-    fitted_rank, used = est.factors_.rank, basis.shape[1]
-    if np.any(np.abs(target).max() * _SMALLEST > squares[alive] ** 0.5):
-        raise ValueError(
-            "the coefficients of X and Y are so large that their squares overflow: divide Y, or "
-            "multiply X, by a constant"
-        )
-    if adjust == "auto":
-        enough = of == "coefficients" and len(dense) - used >= _ROWS_FOR_ALL * int(alive.sum())
-        adjust = "all" if enough else "supports"
-    _check_degrees(adjust, len(dense) - used, rows, int(alive.sum()))
-    added = np.empty(0, dtype=np.int64)
-    own = _own_rank(dense[:, rows], target[:, columns], rank, fitted_rank, used)
-    if own:
-        added = _missed_rows(dense, target, rows, columns, own, used, alive)
-        rows = np.union1d(rows, added).astype(np.int64)
-    return FittedSupports(
-        dense,
-        target,
-        basis,
-        X_basis,
-        Y_basis,
-        rows,
-        columns,
-        added,
-        kept,
-        ~alive,
-        own,
-        fitted_rank,
-        rank,
-        found.predictor_names,
-        found.response_names,
-        est,
-        adjust,
-        of == "layers",
-    )
 
 
 def _own_rank(A: np.ndarray, Y: np.ndarray, rank: int | str | None, fitted: int, used: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from thinrank.inference.fitted_supports import FittedSupports, fitted_supports, residual_columns
+from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 from thinrank.inference.layer_intervals import layer_estimates
 from thinrank.inference.results import Intervals
 
@@ -151,7 +151,7 @@ def confidence_intervals(
         if given and of not in kinds:
             allowed = " or ".join(f'of="{kind}"' for kind in kinds)
             raise ValueError(f"{name} is for {allowed}, got of={of!r}")
-    found = fitted_supports(est, X, Y, adjust, rank, of)
+    found = FittedSupports(est, X, Y, adjust, rank, of)
     notes: list[str] = []
     tested: np.ndarray | bool = of != "predictions"
     df = np.asarray(found.model.df)

@@ -9,7 +9,7 @@ effect is expected count more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -34,19 +34,6 @@ class Scores(NamedTuple):
 
     shared: np.ndarray  # (n,) with the residuals in the shared directions
     all: np.ndarray  # (n,) with all residuals
-
-
-class DirectedScore(NamedTuple):
-    """How the residuals of the responses explain that of one predictor."""
-
-    along: float = np.nan  # correlation with the expected direction; NaN if there is none
-    shared: float = 0.0  # squared correlation with the shared directions, without the expected one
-    all: float = 0.0  # squared correlation with all residuals
-    rank: int = 0  # number of shared directions
-    # probability of an effect according to the neighbors, up to a factor; NaN if unknown
-    odds: float = np.nan
-    # variances in the expected direction, the shared ones and outside, over those of equal noise
-    inflation: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
 class Noise:
@@ -98,7 +85,7 @@ def scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) ->
     return Scores(np.minimum(np.sum((basis.T @ white) ** 2, axis=0), every), every)
 
 
-def directed_score(
+def directed_test(
     own: np.ndarray,
     cross: np.ndarray,
     covariance: np.ndarray,
@@ -107,8 +94,8 @@ def directed_score(
     n_features: int,
     expected: np.ndarray,
     noise: Noise | None,
-) -> DirectedScore:
-    """Score of one predictor.
+) -> tuple[float, float]:
+    """p-value of one predictor, and its odds of an effect by its neighbours, NaN if unknown.
 
     Shapes: ``own`` (n_samples,), ``cross`` (n_targets,), ``covariance`` (n_targets, n_targets),
     ``directions`` (n_targets, n_directions), ``expected`` (n_targets, 1 + n_near), or without
@@ -123,8 +110,8 @@ def directed_score(
     every = min(float(cross @ cross), 1.0)
     if size == 0:
         shared = min(float(np.sum((basis.T @ cross) ** 2)), every)
-        inflation = _inflation(own, root, basis, k, noise)
-        return DirectedScore(np.nan, shared, every, rank, np.nan, inflation)
+        _, inner, outer = _inflation(own, root, basis, k, noise)
+        return float(_combined(shared, every, rank, k, freedom, inner, outer)), np.nan
     inside = basis @ (basis.T @ near)
     shrunk = inside + _OUTSIDE * (near - inside)
     line = _unit(shrunk[:, 0])
@@ -139,8 +126,41 @@ def directed_score(
     none = np.log(n_features) + (rank + _OUTSIDE * (k - rank)) / 2
     others = np.append(fits[1:], none) - fits[0]
     odds = 1 / (1 + np.exp(np.minimum(others, 300.0)).sum())
-    inflation = _inflation(own, root, np.column_stack([line, plane[:, :k]]), k, noise, True)
-    return DirectedScore(along, shared, every, rank, odds, inflation)
+    white = np.column_stack([line, plane[:, :k]])
+    on_line, inner, outer = _inflation(own, root, white, k, noise, True)
+    half = _tail(along**2, 1, freedom - 1, on_line) / 2
+    upper, lower = (half, 1 - half) if along > 0 else (1 - half, half)
+    # the events of the two sides are disjoint, so that the minimum is uniform
+    first = np.minimum(upper / _EXPECTED_SIDE, lower / (1 - _EXPECTED_SIDE))
+    left, rank = max(1 - along**2, _TINY), min(rank, k - 1)
+    rest = shared / left, (every - along**2) / left, rank, k - 1, freedom - 1
+    return float(_combined(*rest, inner, outer, first)), odds
+
+
+def _combined(
+    shared: Any,
+    every: Any,
+    rank: int,
+    k: int,
+    freedom: int,
+    inside: float = 1.0,
+    outside: float = 1.0,
+    first: np.ndarray | None = None,
+) -> np.ndarray:
+    """p-values from squared correlations with the shared directions, and from what they leave.
+
+    ``every`` is the squared correlation with all k directions, ``inside`` and ``outside`` are the
+    variances in the shared directions and outside; ``first`` is the p-value of the expected one.
+    """
+    parts, weights = ([], []) if first is None else ([first], [_EXPECTED])
+    if rank:
+        parts.append(_tail(shared, rank, freedom - rank, inside))
+        weights.append(_SHARED)
+    if k - rank:
+        rest = (every - shared) / np.maximum(1 - shared, _TINY)
+        parts.append(_tail(rest, k - rank, freedom - k, outside))
+        weights.append(_OUTSIDE)
+    return _weighted_tail(parts, weights)
 
 
 def _inflation(
@@ -180,45 +200,8 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 
 def combined_p_values(found: Scores, n_directions: int, n_targets: int, freedom: int) -> np.ndarray:
-    """p-values from the shared directions and from what they leave.
-
-    Shapes: result (n,).
-    """
-    r, k, m = n_directions, n_targets, freedom
-    if r in (0, k):
-        return _tail(found.all, k, m - k)
-    first = _tail(found.shared, r, m - r)
-    rest = (found.all - found.shared) / np.maximum(1 - found.shared, _TINY)
-    return _weighted_tail((first, _tail(rest, k - r, m - k)), (_SHARED, _OUTSIDE))
-
-
-def directed_p_value(score: DirectedScore, n_targets: int, freedom: int) -> float:
-    """p-value from the expected direction, the shared ones and what they leave."""
-    k, m, rank = n_targets, freedom, score.rank
-    line, inside, outside = score.inflation
-    if np.isnan(score.along):
-        if rank in (0, k):
-            return float(_tail(score.all, k, m - k, outside if rank == 0 else inside))
-        first = _tail(score.shared, rank, m - rank, inside)
-        rest = (score.all - score.shared) / max(1 - score.shared, _TINY)
-        second = _tail(rest, k - rank, m - k, outside)
-        return float(_weighted_tail((first, second), (_SHARED, _OUTSIDE)))
-    rank = min(rank, k - 1)
-    square = score.along**2
-    half = _tail(square, 1, m - 1, line) / 2
-    upper, lower = (half, 1 - half) if score.along > 0 else (1 - half, half)
-    # the events of the two sides are disjoint, so that the minimum is uniform
-    parts = [np.minimum(upper / _EXPECTED_SIDE, lower / (1 - _EXPECTED_SIDE))]
-    weights = [_EXPECTED]
-    left = max(1 - square, _TINY)
-    if rank:
-        parts.append(_tail(score.shared / left, rank, m - 1 - rank, inside))
-        weights.append(_SHARED)
-    if k - 1 - rank:
-        rest = (score.all - square - score.shared) / max(left - score.shared, _TINY)
-        parts.append(_tail(rest, k - 1 - rank, m - k, outside))
-        weights.append(_OUTSIDE)
-    return float(_weighted_tail(parts, weights))
+    """p-values from the shared directions and from what they leave, of shape (n,)."""
+    return _combined(found.shared, found.all, n_directions, n_targets, freedom)
 
 
 def _tail(share: np.ndarray | float, size: int, rest: int, inflation: float = 1.0) -> np.ndarray:

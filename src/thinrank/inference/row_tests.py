@@ -16,11 +16,9 @@ from scipy.linalg import solve_triangular
 
 from thinrank.inference.row_p_values import (
     NOISE_FLOOR,
-    DirectedScore,
     Noise,
     combined_p_values,
-    directed_p_value,
-    directed_score,
+    directed_test,
     prior_weights,
     scores,
 )
@@ -86,12 +84,12 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     squares = residual.T @ residual
     noise = Noise(residual, basis) if robust else None
 
-    def score(j: int, given: _Residuals, directions: np.ndarray) -> tuple[DirectedScore, int]:
+    def test(j: int, given: _Residuals, directions: np.ndarray) -> tuple[float, float]:
         covariance, freedom = squares + np.outer(cross[j], cross[j]), len(X) - rank
         data = own[:, j], cross[j], covariance, directions, freedom, p, given.expected, noise
-        return directed_score(*data), freedom
+        return directed_test(*data)
 
-    tests = _tests(X, Y, find_structure(X, Y), np.arange(p), score)
+    tests = _tests(X, Y, find_structure(X, Y), np.arange(p), test)
     # predictors in a linear dependence cannot be told from the others in it
     tests.p_values[np.any(np.abs(right[rank:]) > np.sqrt(DEPENDENT), axis=0)] = 1.0
     return tests
@@ -110,14 +108,14 @@ def row_tests_given_selected(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowT
     basis = np.linalg.qr(X[:, structure.support])[0]
     noise = Noise(Y - basis @ (basis.T @ Y), basis) if robust else None
 
-    def score(j: int, given: _Residuals, directions: np.ndarray) -> tuple[DirectedScore, int]:
+    def test(j: int, given: _Residuals, directions: np.ndarray) -> tuple[float, float]:
         freedom, norm = n - 1 - given.n_given, np.linalg.norm(given.own)
         if norm**2 <= DEPENDENT:
-            return DirectedScore(), freedom
+            return 1.0, np.nan
         data = given.own / norm, given.cross / norm, given.covariance, directions
-        return directed_score(*data, freedom, p, given.expected, noise), freedom
+        return directed_test(*data, freedom, p, given.expected, noise)
 
-    return _tests(X, Y, structure, _candidates(X, Y, structure), score)
+    return _tests(X, Y, structure, _candidates(X, Y, structure), test)
 
 
 def _tests(
@@ -125,7 +123,7 @@ def _tests(
     Y: np.ndarray,
     structure: Structure,
     nodes: np.ndarray,
-    score: Callable[[int, _Residuals, np.ndarray], tuple[DirectedScore, int]],
+    test: Callable[[int, _Residuals, np.ndarray], tuple[float, float]],
 ) -> RowTests:
     """Test some predictors, each with the structure that is found without it."""
     rows, cross, squares = np.ascontiguousarray(X.T), X.T @ Y, Y.T @ Y
@@ -135,9 +133,7 @@ def _tests(
         without = structure_without(X, Y, structure, j)
         working = np.setdiff1d(without.support, [j, *near])
         given = _residuals_given(rows, cross, squares, j, working, near)
-        found, freedom = score(j, given, without.directions)
-        p_values[j] = directed_p_value(found, Y.shape[1], freedom)
-        odds[j] = found.odds
+        p_values[j], odds[j] = test(j, given, without.directions)
     return RowTests(
         p_values,
         prior_weights(odds),
