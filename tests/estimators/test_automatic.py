@@ -56,23 +56,6 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize, prob
     assert np.mean(found) >= 0.75
 
 
-@doubtful
-@few_or_many
-@pytest.mark.parametrize(("n", "p", "k"), [(50, 100, 50), (60, 10, 10)])
-def test_noise_is_rank_zero(n, p, k, problems):
-    zeros, errors = 0, np.zeros(2)
-    for seed in range(problems):
-        X, Y = noise(n, p, k, seed)
-        est = auto().fit(X, Y)
-        zeros += est.rank_ == 0
-        fresh_X, fresh_Y = noise(n, p, k, 100 + seed)
-        errors += [
-            np.mean((fresh_Y - each) ** 2) for each in (est.predict(fresh_X), Y.mean(axis=0))
-        ]
-    assert zeros >= 0.75 * problems
-    assert errors[0] <= 1.025 * errors[1]
-
-
 def test_rank_zero_is_a_legal_result():
     X, Y = noise(50, 10, 6, 0)
     with pytest.warns(SelectionWarning, match="No model predicts better than the means"):
@@ -97,19 +80,6 @@ def test_rank_zero_is_a_legal_result():
     np.testing.assert_allclose(again.predict(X), est.predict(X))
 
 
-def test_one_response():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 30))
-    y = X[:, [3, 11]] @ [2.0, -1.5] + 0.5 * rng.standard_normal(80) + 4
-    est = auto().fit(X, y)
-    np.testing.assert_array_equal(est.row_support_, [3, 11])
-    assert est.best_params_["rank"] == 1
-    assert isinstance(est.intercept_, float)
-    two = auto().fit(X, y[:, None])
-    assert two.best_params_ == pytest.approx(est.best_params_, rel=1e-6)
-    np.testing.assert_allclose(two.coef_[0], est.coef_, atol=1e-7)
-
-
 # --------------------------------------------------------------------------- attributes
 
 
@@ -130,15 +100,6 @@ def test_attributes(small, fitted):
     restored = pickle.loads(pickle.dumps(est))
     assert restored.best_params_ == est.best_params_
     np.testing.assert_allclose(restored.predict(X), est.predict(X))
-
-
-def test_best_params_give_the_same_model(small, fitted):
-    X, Y, _ = small
-    est, again = fitted, tr.SparseReducedRankRegressor(**fitted.best_params_).fit(X, Y)
-    objectives = [each.history_[-1].objective for each in (est, again)]
-    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
-    np.testing.assert_array_equal(est.row_support_, again.row_support_)
-    np.testing.assert_allclose(est.predict(X), again.predict(X), atol=1e-5)
 
 
 # --------------------------------------------------------------------------- partly given

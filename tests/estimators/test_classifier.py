@@ -1,12 +1,9 @@
 """Classification against scikit-learn, and its interface."""
 
-import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -176,30 +173,6 @@ def test_always_keep():
     )
     other = logistic().fit(X[:, [1, 3]], y)
     np.testing.assert_allclose(huge.predict_proba(X), other.predict_proba(X[:, [1, 3]]), atol=1e-4)
-
-
-def test_frames_sparse_arrays_clone_and_pickle():
-    X, y = data(3)
-    X[np.abs(X) < 0.5] = 0
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.1)
-    dense = clone(est).fit(frame, pd.Series(y, name="species"))
-    sparse = clone(est).fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-7)
-    assert dense.feature_names_in_.tolist() == list("abcdef")
-    again = pickle.loads(pickle.dumps(dense))
-    np.testing.assert_array_equal(again.predict(frame), dense.predict(frame))
-    assert "rank=1, ridge=0.1" in repr(est)
-
-
-@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
-def test_pure_noise():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((80, 5)), rng.permutation(np.repeat([0, 1, 2], [40, 25, 15]))
-    est = tr.SparseReducedRankClassifier(cv=2).fit(X, y)
-    assert est.rank_ == 0
-    np.testing.assert_allclose(est.predict_proba(X), np.tile([0.5, 25 / 80, 15 / 80], (80, 1)))
-    assert np.all(est.predict(X) == 0)
 
 
 def test_kept_predictors_that_separate_the_classes():

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
-from sklearn.model_selection import KFold
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
@@ -309,22 +308,6 @@ def test_a_column_of_zero_counts():
     np.testing.assert_allclose(est.coef_[[0, 2, 3]], rest.coef_, atol=1e-6)
 
 
-def test_separated_responses():
-    X = predictors()
-    Y = responses("bernoulli", X)
-    Y[:, 0] = X[:, 0] > X[:, 0].mean()
-    est = tr.SparseReducedRankGLM("bernoulli", 2, None, None, ridge=0.0)
-    with pytest.warns(SelectionWarning, match="predicts some responses perfectly"):
-        est.fit(X, Y)
-    assert np.all(np.isfinite(est.coef_))
-    assert np.all(np.isfinite(est.predict(X)))
-    assert 0 < est.score(X, Y) <= 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        shrunk = tr.SparseReducedRankGLM("bernoulli", 2, None, None, ridge=0.1).fit(X, Y)
-    assert np.abs(shrunk.coef_).max() < np.abs(est.coef_).max()
-
-
 @pytest.mark.parametrize("name", ["bernoulli", "poisson"])
 def test_kept_predictors_are_not_shrunk(name):
     X = predictors()
@@ -371,35 +354,6 @@ def test_pure_noise():
     assert est.best_params_["rank"] == 0
     given = tr.SparseReducedRankGLM("poisson", 0, 0, 0).fit(X, Y)
     np.testing.assert_allclose(given.predict(X), est.predict(X), rtol=1e-6)
-
-
-def test_splitters_and_refit_rules():
-    X = predictors()
-    Y = responses("poisson", X)
-    est = tr.SparseReducedRankGLM("poisson", 1, "auto", None, cv=KFold(3), refit_rule="thinnest")
-    est.fit(X, Y)
-    assert 1 <= est.row_support_.size <= P
-    assert len(est.search_) > 1
-
-
-def test_a_callback_ends_the_search(capsys):
-    X = predictors()
-    Y = responses("poisson", X)
-    seen = []
-
-    def stop(record):
-        seen.append(record)
-        return record.stage == "search" and len(seen) == 2
-
-    est = tr.SparseReducedRankGLM("poisson", cv=3, callback=stop)
-    with pytest.warns(SelectionWarning):
-        est.fit(X, Y)
-    assert sum(record.stage == "search" for record in seen) == 2
-    assert any(record.stage == "fit" for record in seen) or est.rank_ == 0
-    shown = tr.SparseReducedRankGLM("poisson", 1, "auto", None, criterion="bic", verbose=1)
-    shown.fit(X, Y)
-    assert shown.rank_ == 1
-    assert capsys.readouterr().err
 
 
 def test_scores_need_matching_data():

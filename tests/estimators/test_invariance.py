@@ -12,7 +12,7 @@ import thinrank as tr
 
 pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 
-N, P, K = 50, 12, 7
+SHAPE = N, P, K = (50, 12, 7)
 SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
 REGRESSOR = tr.SparseReducedRankRegressor
 CASES = {
@@ -36,7 +36,7 @@ NUMBERS = [name for name in CASES if name not in ("literal", "poisson", "bernoul
 
 @lru_cache
 def data(name):
-    X, Y, _ = tr.datasets.make_two_way_sparse(N, P, K, 2, 4, 5, correlation=0.5, random_state=4)
+    X, Y, _ = tr.datasets.make_two_way_sparse(*SHAPE, 2, 4, 5, correlation=0.5, random_state=4)
     changed = {
         "missing": lambda: np.where(np.arange(N * K).reshape(N, K) % 11, Y, np.nan),
         "poisson": lambda: np.round(np.exp(Y / (2 * Y.std()))),

@@ -123,22 +123,6 @@ def test_automatic_sizes():
     assert len(est.search_) > 3
 
 
-def test_rows_without_observed_entries():
-    X, Y = data()
-    Y[mask(Y, 0.8)] = np.nan
-    Y[[3, 7, 8]] = np.nan
-    few = np.flatnonzero(~np.isnan(Y).all(axis=1))
-    message = rf"{60 - len(few)} of 60 rows of Y have no observed entry"
-    with pytest.warns(UserWarning, match=message):
-        tr.SparseReducedRankRegressorCV([2], [4], [4], [0.0], cv=3).fit(X, Y)
-    with pytest.warns(UserWarning, match=message):
-        with_them = clone(GIVEN).fit(X, Y)
-    without = clone(GIVEN).fit(X[few], Y[few])
-    np.testing.assert_array_equal(with_them.row_support_, without.row_support_)
-    np.testing.assert_allclose(with_them.coef_, without.coef_, atol=1e-6)
-    np.testing.assert_allclose(with_them.intercept_, without.intercept_, atol=1e-6)
-
-
 @pytest.mark.filterwarnings(
     "ignore:10 of 60 rows of Y", "ignore::thinrank.core.warnings.SelectionWarning"
 )

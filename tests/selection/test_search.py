@@ -322,14 +322,6 @@ def test_a_small_grid_is_tried_in_full():
     assert sorted(tried) == sorted(expected)
 
 
-def test_every_library(library):
-    X, Y, truth = data(signal=4.0)
-    given = {"ridge": 0.0, "column_sparsity": None, "cv": KFold(3)}
-    est = tr.SparseReducedRankRegressor(**given).fit(library.array(X), library.array(Y))
-    np.testing.assert_array_equal(library.numpy(est.row_support_), truth.row_support)
-    assert est.rank_ == 2
-
-
 # --------------------------------------------------------------------------- records
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
+import io
 import json
 import os
 import zlib
@@ -19,7 +20,7 @@ import numpy as np
 ValueT = TypeVar("ValueT")
 ClassT = TypeVar("ClassT", bound=type)
 
-_FORMAT = "thinrank checkpoint 2"
+_FORMAT = "thinrank checkpoint 3"
 
 
 class Journal:
@@ -208,26 +209,13 @@ def decoded(value: Any) -> Any:
 def _encoded_array(array: np.ndarray, *, scalar: bool) -> dict[str, Any]:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"a checkpoint holds arrays of numbers, not of dtype {array.dtype}")
-    return {
-        "array": base64.b64encode(array.tobytes()).decode("ascii"),
-        "dtype": array.dtype.str,
-        "shape": list(array.shape),
-        # products of the same numbers in another layout may differ in the last bit
-        "strides": list(array.strides),
-        "scalar": scalar,
-    }
+    # the last bit of products depends on the order in memory, which the format keeps
+    transposed = array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
+    file = io.BytesIO()
+    np.save(file, np.asarray(array, order="F" if transposed else "C"))
+    return {"array": base64.b64encode(file.getvalue()).decode("ascii"), "scalar": scalar}
 
 
 def _decoded_array(value: dict[str, Any]) -> Any:
-    dtype, shape = np.dtype(value["dtype"]), tuple(value["shape"])
-    numbers = np.frombuffer(base64.b64decode(value["array"]), dtype).reshape(shape)
-    if value["scalar"]:
-        return numbers[()]
-    strides = tuple(value["strides"])
-    if min(strides, default=1) <= 0 or 0 in shape:
-        return numbers.copy()
-    span = sum((count - 1) * stride for count, stride in zip(shape, strides, strict=True))
-    room = np.empty(span // dtype.itemsize + 1, dtype)
-    array = np.lib.stride_tricks.as_strided(room, shape, strides)
-    array[...] = numbers
-    return array
+    array = np.load(io.BytesIO(base64.b64decode(value["array"])), allow_pickle=False)
+    return array[()] if value["scalar"] else array

@@ -40,20 +40,6 @@ def column_blocks(design: Design) -> Iterator[Array]:
         yield arrays.indices(range(few.start, few.stop), design.prototype)
 
 
-def blockwise_column_norms(design: Design, row_scale: Array | None, center: Array | None) -> Array:
-    """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), a block of columns at a time."""
-    xp = arrays.namespace(design.prototype)
-    norms = []
-    for index in column_blocks(design):
-        block = design.columns(index)
-        if center is not None:
-            block = block - arrays.take_rows(center, index)
-        if row_scale is not None:
-            block = block * row_scale[:, None]
-        norms.append(xp.linalg.vector_norm(block, axis=0))
-    return xp.concat(norms)
-
-
 def blockwise_gram(design: Design) -> Array:
     """XᵀX, as Xᵀ times one block of columns after another."""
     xp = arrays.namespace(design.prototype)
@@ -79,7 +65,15 @@ class BlockwiseDesign(Design):
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        return blockwise_column_norms(self, row_scale, center)
+        norms = []
+        for index in column_blocks(self):
+            block = self.columns(index)
+            if center is not None:
+                block = block - arrays.take_rows(center, index)
+            if row_scale is not None:
+                block = block * row_scale[:, None]
+            norms.append(arrays.column_norms_squared(block) ** 0.5)
+        return arrays.namespace(self.prototype).concat(norms)
 
 
 class Dense(BlockwiseDesign):

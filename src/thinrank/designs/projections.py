@@ -9,15 +9,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs.dense import (
-    MIN_LEFT_OVER,
-    BlockwiseDesign,
-    ColumnSubset,
-    blockwise_column_norms,
-    column_blocks,
-    slices,
-    take_rows,
-)
+from thinrank.designs.dense import BlockwiseDesign, column_blocks, slices, take_rows
 
 # Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
 _ROUNDING = 100
@@ -63,24 +55,6 @@ class Deflated(BlockwiseDesign):
         """The design of the rows ``index``."""
         removed = Factors(arrays.take_rows(self.removed.U, index), self.removed.V)
         return Deflated(take_rows(self.base, index), removed)
-
-    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
-        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        if row_scale is not None or center is not None:
-            return super().column_norms(row_scale, center)
-        # from products, which do not form the columns, where cancellation leaves enough digits
-        xp = arrays.namespace(self.prototype)
-        U, V = self.removed.U, self.removed.V
-        inner = xp.sum(V * (V @ (U.T @ U) - 2 * self.base.transposed_product(U)), axis=1)
-        whole = self.base.column_norms() ** 2
-        squares = whole + inner
-        least = MIN_LEFT_OVER[arrays.itemsize(whole)] * whole
-        inexact = arrays.true_positions(~(squares >= least))
-        norms = xp.sqrt(arrays.at_least(squares, 0.0))
-        if inexact.shape[0]:
-            own = ColumnSubset(self, inexact)
-            norms = arrays.put_rows(norms, inexact, blockwise_column_norms(own, None, None))
-        return norms
 
 
 @dataclass(frozen=True, eq=False)

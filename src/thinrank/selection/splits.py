@@ -366,31 +366,25 @@ def held_out_splits(
     shape (n_samples, n_forced), are projected out of it; they are projected out of each part anew.
     ``filled`` returns the predictors and the forced ones with missing cells filled from some rows.
     """
-    pairs = list(indices)
-    parts: list[tuple[Any, Score]]
+    pairs, held = list(indices), False
+    parts: list[tuple[Any, Score]] = []
     if "splits" in loss.capabilities:
         parts = [(training, MomentError(held_out)) for training, held_out in loss.splits(pairs)]
-    elif isinstance(loss, GeneralizedLinear):
-        parts = []
-        for pair in pairs:
-            family_loss = loss
-            if filled is not None:
-                X, forced = filled(pair[0])
-                family_loss = loss.with_predictors(X, loss.free)
-            parts.append(_deviance_part(family_loss, *pair, center, scale, forced))
-    else:
+        pairs = []
+    elif isinstance(loss, LeastSquares):
         loss.quadratic()  # decides whether XᵀX is kept
         held = loss.moments.gram_is_held
-        make: Callable[..., tuple[Any, Score]] = _downdated_part if held else _own_part
-        parts = []
-        for pair in pairs:
-            own, X = loss, unprojected(loss.X)
-            if filled is not None:
-                X, forced = filled(pair[0])
-            if filled is not None or forced is not None:
-                make = functools.partial(_own_part, forced=forced, hold=held)
-                own = LeastSquares(X, unprojected(loss.Y), sample_weight=loss.sample_weight)
-            parts.append(make(own, *pair, center, scale))
+    for pair in pairs:
+        X, own = (unprojected(loss.X), forced) if filled is None else filled(pair[0])
+        if isinstance(loss, GeneralizedLinear):
+            given = loss if filled is None else loss.with_predictors(X, loss.free)
+            parts.append(_deviance_part(given, *pair, center, scale, own))
+        elif filled is None and forced is None:
+            make = _downdated_part if held else _own_part
+            parts.append(make(loss, *pair, center, scale))
+        else:
+            squares = LeastSquares(X, unprojected(loss.Y), sample_weight=loss.sample_weight)
+            parts.append(_own_part(squares, *pair, center, scale, own, held))
     return [Split(*part, start, seed) for part in parts]
 
 
