@@ -19,10 +19,6 @@ from thinrank.selection.choice import last_search, one_standard_error, standard_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Relative distance up to which a fitted model is marked as a point of its line. Farther ones had
-# too few or too many responses, and another model shows what their rank and predictors can do.
-_ON_THE_LINE = 0.02
-
 
 def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     """Draw the held-out error (or criterion) of the models that were tried.
@@ -168,13 +164,11 @@ def _draw_line(
     label = f"rank {rank}" if own else f"rank {rank}, from others"
     style: Any = {"linewidth": 2.0 if thick else 1.2, "linestyle": "-" if own else "--"}
     ax.plot(*zip(*line, strict=True), marker=".", markersize=3, label=label, **look, **style)
-    least = dict(line)
     fitted: dict[int, Record] = {}
-    for record in records:
+    for record in sorted(records, key=lambda r: r.objective):
         assert record.sizes is not None
-        rows, same = record.sizes.rows, record.sizes.rank == rank
-        if same and math.isclose(record.objective, least[rows], rel_tol=_ON_THE_LINE):
-            fitted[rows] = min(fitted.get(rows, record), record, key=lambda r: r.objective)
+        if record.sizes.rank == rank and math.isfinite(record.objective):
+            fitted.setdefault(record.sizes.rows, record)
     if not fitted:
         return
     errors = [standard_error(record) for record in fitted.values()]
