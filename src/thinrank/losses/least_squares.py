@@ -17,9 +17,6 @@ from thinrank.forms.moments import FormName, Moments
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
-# Up to this number of rows or columns all eigenvalues of the Gram matrix are computed. A rule of
-# thumb: it takes about ten milliseconds.
-_EXACT_SPECTRUM = 400
 # The columns of X that are in use are copied for a product if X has at least _LARGE entries and
 # _FEW times as many columns. Rules of thumb: for smaller X a copy takes longer than a product.
 _LARGE = 1 << 24
@@ -121,15 +118,6 @@ class LeastSquares(Quadratic):
     def cross(self) -> Array:
         """XᵀY/n, computed once and kept."""
         return self.moments.cross()
-
-    def smoothness(self) -> float:
-        """L: the largest eigenvalue of XᵀX/n, plus the ridge."""
-        n, p = self.X.shape
-        if min(n, p) > _EXACT_SPECTRUM:
-            return super().smoothness()
-        if not hasattr(self, "_smoothness"):
-            self._smoothness = self.ridge + linalg.extreme_eigenvalues(self._small_gram())[1]
-        return self._smoothness
 
     def curvature(self, rows: Array) -> tuple[float, float]:
         """Extreme eigenvalues of X_SᵀX_S/n, S the rows, plus the ridge."""
@@ -252,13 +240,3 @@ class LeastSquares(Quadratic):
         xp = arrays.namespace(self.X.prototype, Y)
         check_finite("Y", Y)
         return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
-
-    def _small_gram(self) -> Array:
-        """XᵀX/n or XXᵀ/n, whichever is smaller; their largest eigenvalue is the same."""
-        X = self.moments.X
-        n, p = X.shape
-        if p <= n:
-            held = self.moments.evaluates_by_gram
-            return self.moments.gram() if held else X.gram() / self.samples
-        unit = arrays.identity(n, like=self.prototype)
-        return X @ (X.transposed_product(unit) / self.samples)
