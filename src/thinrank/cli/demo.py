@@ -16,7 +16,6 @@ from thinrank.core.imports import how_to_install, is_installed
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 _RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
@@ -65,30 +64,8 @@ def demo(
     table.add_row("models tried", str(len(est.search_)))
     table.add_row("total seconds", f"{seconds:.2f}")
     console.print(table)
-    console.print(_supports(est, truth))
     console.print(str(est.status_))
     _write_report(console, est, X, Y, seed, out)
-
-
-def _supports(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> Table:
-    """The true and the selected predictors and responses side by side."""
-    from rich.table import Table
-
-    table = Table(title="Supports: indices of predictors and responses")
-    for title in ("", "true", "found"):
-        table.add_column(title)
-    for name, true, found in (
-        ("predictors", truth.row_support, est.row_support_),
-        ("responses", truth.column_support, est.column_support_),
-    ):
-        table.add_row(name, _listed(true, found), _listed(found, true))
-    return table
-
-
-def _listed(own: np.ndarray, other: np.ndarray) -> str:
-    """Indices; those that the other side does not have are marked by an asterisk."""
-    common = set(np.asarray(other).tolist())
-    return " ".join(f"{j}" if j in common else f"{j}*" for j in np.asarray(own).tolist())
 
 
 def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Path) -> None:

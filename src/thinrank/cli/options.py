@@ -126,15 +126,6 @@ def size(text: str, option: str, *, unlimited: bool = True) -> int | str | None:
     return None if value == "all" else value  # type: ignore[return-value]
 
 
-def word(text: str, words: tuple[str, ...], option: str) -> str:
-    """Parse an option that is one of some words."""
-    if text not in words:
-        raise typer.BadParameter(
-            f"must be one of {', '.join(words)}, got {text!r}", param_hint=option
-        )
-    return text
-
-
 def names_of(texts: list[str] | None) -> list[str]:
     """Parse names that are separated by commas; a name with a comma is put in quotes.
 
@@ -156,18 +147,21 @@ def index_choice(index: str | None, no_index: bool) -> str | bool | None:
 
 
 def delimiter_mark(name: str | None) -> str | None:
-    """The character that a word stands for."""
-    if name is None or name in _DELIMITERS.values():
-        return name
-    return _DELIMITERS[word(name, tuple(_DELIMITERS), "--delimiter")]
+    """The character between cells that a word stands for."""
+    return _mark(name, _DELIMITERS, "--delimiter")
 
 
 def decimal_mark(name: str | None) -> str | None:
-    """The character that a word stands for."""
-    named = {"point": ".", "comma": ","}
-    if name is None or name in named.values():
-        return name
-    return named[word(name, tuple(named), "--decimal")]
+    """The decimal mark that a word stands for."""
+    return _mark(name, {"point": ".", "comma": ","}, "--decimal")
+
+
+def _mark(name: str | None, marks: dict[str, str], option: str) -> str | None:
+    if name is not None and name not in (*marks, *marks.values()):
+        raise typer.BadParameter(
+            f"must be one of {', '.join(marks)}, got {name!r}", param_hint=option
+        )
+    return name if name is None else marks.get(name, name)
 
 
 def typed_command() -> str:

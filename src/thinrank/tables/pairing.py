@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,16 +15,15 @@ from thinrank.tables.types import key_of, typed
 
 _UNIQUE = 0.8  # smallest share of different cells in a column that can be a key
 _SHARED = 0.5  # smallest share of them that the other file has
-_PROBES = 8  # rows by which columns without common cells are ruled out
+_ROW_NUMBERS = 3
 
 
-@dataclass(frozen=True)
-class _Key:
+class _Key(NamedTuple):
     """A column of each table that have the same cells."""
 
+    level: int  # texts, equal names, others, row numbers: earlier ones are trusted more
     x: int
     y: int
-    level: int  # texts, equal names, others, row numbers: earlier ones are trusted more
 
 
 def pair(
@@ -57,31 +57,27 @@ def pair(
         The tables, how the rows were paired, and notes.
     """
     if join is not None:
-        keys = [_Key(X.position(join), Y.position(join), 0)]
+        keys = [_Key(0, X.position(join), Y.position(join))]
     else:
         keys = [key for key in _keys(X, Y) if _agrees(key, X, Y, options.index)]
-    keys = [key for key in keys if key.level == min(each.level for each in keys)]
-    if by_position:
+    keys = [key for key in keys if key.level == keys[0].level]
+    plain = X.style is None and Y.style is None and not X.texts and not Y.texts
+    if by_position or (not keys and plain):  # matrices have no names
         return _by_position(X, Y, options, y_options, keys)
     if not keys:
-        if X.style is None and Y.style is None and not X.texts and not Y.texts:
-            return _by_position(X, Y, options, y_options, [])  # matrices, which have no names
         _check_length(X, Y)
         raise TableError(
             f"no column has the same values in {X.file} and in {Y.file}, so it is not known which "
             "rows belong together: put names of the rows into both files, or give --no-index if "
             "the rows of both are in the same order"
         )
-    key, places, note = _best(X, Y, keys, inner=join is not None)
-    x_rows, y_rows = places
+    key, (x_rows, y_rows), notes = _best(X, Y, keys, inner=join is not None)
     left, right = X.names[key.x] or "1", Y.names[key.y] or "1"
-    n, m = X.shape[0], Y.shape[0]
     x = typed(X, options, key.x).take_rows(x_rows)
     y = typed(Y, y_options, key.y, Y.names).take_rows(y_rows)
     where = f"column {left!r}" if left == right else f"columns {left!r} and {right!r}"
     order = "" if np.array_equal(x.rows, y.rows) else f"; {Y.file} is in another order"
-    notes = [note] if note else []
-    for table, count in ((X, n), (Y, m)):
+    for table, count in ((X, X.shape[0]), (Y, Y.shape[0])):
         if count > len(x_rows):
             notes.append(f"{count - len(x_rows)} of {count} rows of {table.file} were left out")
     return x, replace(y, index=x.index), f"Rows are paired by {where}{order}", notes
@@ -93,15 +89,13 @@ def _by_position(
     """Rows by their positions; an error if a key tells that they are in another order."""
     _check_length(X, Y)
     for key in keys:
-        pairs = zip(_cells(X, key.x), _cells(Y, key.y), strict=True)
-        if key.level < 3 and any(canonical(a) != canonical(b) for a, b in pairs):
+        if key.level < _ROW_NUMBERS and _names(X, key.x) != _names(Y, key.y):
             raise TableError(
                 f"rows are not in the same order: {X.names[key.x]!r} of {X.file} and "
                 f"{Y.names[key.y]!r} of {Y.file} have the same values in different rows; leave out "
                 "--no-index to pair the rows by them, or leave the columns out with --drop"
             )
-    without = replace(options, index=False)
-    x = typed(X, options, key_of(X, without))
+    x = typed(X, options, key_of(X, replace(options, index=False)))
     y = typed(Y, y_options, key_of(Y, replace(y_options, index=False)), Y.names)
     return x, replace(y, index=x.index), "Rows are paired by position", []
 
@@ -109,10 +103,9 @@ def _by_position(
 def _check_length(X: Table, Y: Table) -> None:
     if X.shape[0] == Y.shape[0]:
         return
-    question = ""
     longer = max(X, Y, key=lambda table: table.shape[0])
-    if not longer.named and longer.style is not None and abs(X.shape[0] - Y.shape[0]) == 1:
-        question = f"; is the first row of {longer.file} a header? Then give --header"
+    near = abs(X.shape[0] - Y.shape[0]) == 1 and longer.style is not None and not longer.named
+    question = f"; is the first row of {longer.file} a header? Then give --header" if near else ""
     raise TableError(
         f"{X.file} has {X.shape[0]} rows and {Y.file} has {Y.shape[0]}; rows must belong "
         f"together by a column that both files have (--join COLUMN), or by position{question}"
@@ -120,22 +113,19 @@ def _check_length(X: Table, Y: Table) -> None:
 
 
 def _agrees(key: _Key, X: Table, Y: Table, index: str | bool | None) -> bool:
-    """Whether a key is the column that was given."""
+    """Whether a key is the column that was given, in every table that has it."""
     if not isinstance(index, str):
         return True
-    x, y = X.names[key.x], Y.names[key.y]
-    return (
-        index in (x, y)
-        and (x == index or index not in X.names)
-        and (y == index or index not in Y.names)
-    )
+    given = [name == index for name in (X.names[key.x], Y.names[key.y])]
+    return any(given) and given == [index in X.names, index in Y.names]
 
 
-def _best(
-    X: Table, Y: Table, keys: list[_Key], inner: bool
-) -> tuple[_Key, tuple[list[int], list[int]], str]:
+_Places = tuple[list[int], list[int]]
+
+
+def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, _Places, list[str]]:
     """The first key that pairs all rows; an error if none does, or another in a different way."""
-    found: list[tuple[_Key, tuple[list[int], list[int]], str]] = []
+    found: list[tuple[_Key, _Places, list[str]]] = []
     errors = []
     for key in keys:
         try:
@@ -144,22 +134,21 @@ def _best(
             errors.append(error)
     if not found:
         raise errors[0]
-    first = found[0]
-    for key, places, _ in found[1:]:
-        if places != first[1]:
-            names = [X.names[each.x] or "1" for each in (first[0], key)]
+    for key, places, _ in found:
+        if places != found[0][1]:
+            names = [X.names[each.x] or "1" for each in (found[0][0], key)]
             raise TableError(
                 f"columns {names[0]!r} and {names[1]!r} of {X.file} would pair its rows with "
                 f"different rows of {Y.file}; give the one that has the names of the rows: "
                 "--index COLUMN"
             )
-    return first
+    return found[0]
 
 
-def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[tuple[list[int], list[int]], str]:
+def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[_Places, list[str]]:
     """Rows of X and of Y that have the same names, and a note if they are written differently."""
     raw_x, raw_y = _cells(X, key.x), _cells(Y, key.y)
-    x, y = [canonical(cell) for cell in raw_x], [canonical(cell) for cell in raw_y]
+    x, y = _names(X, key.x), _names(Y, key.y)
     if len(set(x)) < len(set(raw_x)) or len(set(y)) < len(set(raw_y)):
         x, y = raw_x, raw_y  # 1 and 01 are different names
     here, there = _positions(X, key.x, x), _positions(Y, key.y, y)
@@ -180,14 +169,21 @@ def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[tuple[list[int]
             "files have"
         )
     places = [here[name] for name in both], [there[name] for name in both]
-    written = [(raw_x[i], raw_y[j]) for i, j in zip(*places, strict=True) if raw_x[i] != raw_y[j]]
-    note = "names of rows are written differently in the files, such as {!r} and {!r}"
-    return places, note.format(*written[0]) if written else ""
+    notes = [
+        f"names of rows are written differently in the files, such as {raw_x[i]!r} and {raw_y[j]!r}"
+        for i, j in zip(*places, strict=True)
+        if raw_x[i] != raw_y[j]
+    ]
+    return places, notes[:1]
 
 
 def _cells(table: Table, place: int) -> list[str]:
     assert table.cells is not None
     return table.cells(place)
+
+
+def _names(table: Table, place: int) -> list[str]:
+    return [canonical(cell) for cell in _cells(table, place)]
 
 
 def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
@@ -210,11 +206,11 @@ def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
 
 
 def _keys(X: Table, Y: Table) -> list[_Key]:
-    """Columns that can be the key."""
+    """Columns that can be the key, those that are trusted most first."""
     a, b = _codes(X), _codes(Y)
     a_count, b_count = _count_different(a), _count_different(b)
-    unique = a_count >= _UNIQUE * len(a), b_count >= _UNIQUE * len(b)
-    probes = a[np.unique(np.linspace(0, len(a) - 1, _PROBES).astype(int))]
+    # columns of X that have a value of a column of Y in one of eight rows
+    probes = a[np.unique(np.linspace(0, len(a) - 1, 8).astype(int))]
     order = np.argsort(probes, axis=None)
     ordered, owners = probes.ravel()[order], order % a.shape[1]
     keys = []
@@ -222,20 +218,19 @@ def _keys(X: Table, Y: Table) -> list[_Key]:
         values = np.unique(b[~np.isnan(b[:, k]), k])
         low, high = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
         hit = np.flatnonzero(high > low)
-        near = {int(j) for i in hit for j in owners[low[i] : high[i]]}
-        for j in sorted(near):
-            most = max(a_count[j], b_count[k])
-            enough = min(a_count[j], b_count[k]) >= _SHARED * most and (
-                unique[0][j] or unique[1][k]
-            )
-            if enough and np.isin(np.unique(a[:, j]), values).sum() >= _SHARED * most:
-                keys.append(_Key(j, k, _level(X, Y, a[:, j], b[:, k], j, k)))
-    return sorted(keys, key=lambda key: (key.level, key.x, key.y))
+        for j in {int(j) for i in hit for j in owners[low[i] : high[i]]}:
+            enough = _SHARED * max(a_count[j], b_count[k])
+            unique = a_count[j] >= _UNIQUE * len(a) or b_count[k] >= _UNIQUE * len(b)
+            if not unique or min(a_count[j], b_count[k]) < enough:
+                continue
+            if np.isin(np.unique(a[:, j]), values).sum() >= enough:
+                keys.append(_Key(_level(X, Y, a[:, j], b[:, k], j, k), j, k))
+    return sorted(keys)
 
 
 def _level(X: Table, Y: Table, a: np.ndarray, b: np.ndarray, j: int, k: int) -> int:
     if (np.diff(a) == 1).all() and (np.diff(b) == 1).all():
-        return 3
+        return _ROW_NUMBERS
     if j in X.texts or k in Y.texts:
         return 0
     return 1 if X.named and Y.named and canonical(X.names[j]) == canonical(Y.names[k]) else 2

@@ -153,7 +153,7 @@ def _from_records(
     numbers = array("d")
     strays: dict[int, dict[int, str]] = defaultdict(dict)
     for row, cells in body():
-        numbers.extend(_numbers(cells, len(rows), strays, options, decimal))
+        numbers.fromlist(_numbers(cells, len(rows), strays, options, decimal))
         rows.append(row)
     matrix = np.frombuffer(numbers, dtype=np.float64).reshape(len(rows), width)
     for j in np.flatnonzero((np.abs(matrix) >= _EXACT).any(axis=0)).tolist():
