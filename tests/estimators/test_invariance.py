@@ -12,7 +12,6 @@ import thinrank as tr
 
 pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 
-SHAPE = N, P, K = (50, 12, 7)
 SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
 REGRESSOR = tr.SparseReducedRankRegressor
 CASES = {
@@ -36,9 +35,9 @@ NUMBERS = [name for name in CASES if name not in ("literal", "poisson", "bernoul
 
 @lru_cache
 def data(name):
-    X, Y, _ = tr.datasets.make_two_way_sparse(*SHAPE, 2, 4, 5, correlation=0.5, random_state=4)
+    X, Y, _ = tr.datasets.make_two_way_sparse(50, 12, 7, 2, 4, 5, correlation=0.5, random_state=4)
     changed = {
-        "missing": lambda: np.where(np.arange(N * K).reshape(N, K) % 11, Y, np.nan),
+        "missing": lambda: np.where(np.arange(Y.size).reshape(Y.shape) % 11, Y, np.nan),
         "poisson": lambda: np.round(np.exp(Y / (2 * Y.std()))),
         "bernoulli": lambda: (Y > 0).astype(float),
         "classes": lambda: np.argmax(Y[:, np.argsort(-Y.std(axis=0))[:3]], axis=1),
@@ -86,7 +85,7 @@ def test_every_array_library(name, library, dtype):
 def test_every_kind_of_predictors(name, wrap):
     X, y = data(name)
     X = np.where(np.abs(X) > 0.3, X, 0.0)
-    weight = np.random.default_rng(1).uniform(0.5, 2, N)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(X))
     expected, found = fitted(name, X, y, weight), fitted(name, wrap(X), y, weight)
     assert_same(found, expected)
     np.testing.assert_allclose(found.predict(wrap(X)), expected.predict(X), atol=1e-4)
@@ -97,14 +96,14 @@ def drawn(seed):
     """Units of the predictors, some of them negative, and of the responses."""
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1, 1], 30)
-    return 10 ** rng.uniform(-3, 3, 30) * signs, 10 ** rng.uniform(-3, 3, K)
+    return 10 ** rng.uniform(-3, 3, 30) * signs, 10 ** rng.uniform(-3, 3, 7)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "literal"])
 def test_units(name):
     X, y = data(name)
     of_x, of_y = drawn(0)
-    of_x = of_x[:P]
+    of_x = of_x[:12]
     if name in NUMBERS:
         found = fitted(name, (X + 1) * of_x, (y - 2) * of_y)
         coef = found.coef_ * of_x / of_y[:, None]
@@ -117,7 +116,7 @@ def test_units(name):
 @pytest.mark.parametrize("name", CASES)
 def test_scale_of_the_weights_and_rows_without_weight(name):
     X, y = data(name)
-    weight = np.random.default_rng(5).uniform(0.3, 3, N)
+    weight = np.random.default_rng(5).uniform(0.3, 3, len(X))
     weight[::7] = 0
     expected, rows = fitted(name, X, y, weight), weight > 0
     assert_same(fitted(name, X, y, 1e4 * weight), expected)
@@ -127,12 +126,12 @@ def test_scale_of_the_weights_and_rows_without_weight(name):
 @pytest.mark.parametrize("name", NUMBERS)
 def test_constant_responses_and_predictors(name):
     X, Y = data(name)
-    wide, many = np.c_[X, np.full((N, 3), 7.0)], np.c_[Y, np.full((N, 5), -2.5)]
+    wide, many = np.c_[X, np.full((50, 3), 7.0)], np.c_[Y, np.full((50, 5), -2.5)]
     est, expected = fitted(name, wide, many), reference(name)
     np.testing.assert_array_equal(est.row_support_, expected.row_support_)
     np.testing.assert_array_equal(est.column_support_, expected.column_support_)
-    np.testing.assert_allclose(est.coef_[:K, :P], expected.coef_, atol=1e-5)
-    np.testing.assert_allclose(est.predict(wide)[:, K:], -2.5)
+    np.testing.assert_allclose(est.coef_[:7, :12], expected.coef_, atol=1e-5)
+    np.testing.assert_allclose(est.predict(wide)[:, 7:], -2.5)
 
 
 @pytest.mark.parametrize("seed", [1, 17])
