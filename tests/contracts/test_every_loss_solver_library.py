@@ -155,17 +155,6 @@ def test_contract(library, reference, dtype, kind, settings):
     assert answer.value == pytest.approx(expected, rel=1e-2 if dtype == "float32" else 1e-6)
 
 
-@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
-@pytest.mark.parametrize("kind", ["direct", "denoising", "custom"])
-def test_until_convergence(library, reference, kind, update):
-    settings = {"solver": "gdt", "update": update, "tol": 1e-8, "max_iter": 10_000}
-    answer, expected = solve(kind, library, "float64", settings), reference(kind, settings)
-    assert answer.status.converged
-    assert answer.value == pytest.approx(expected.value, rel=1e-6)
-    theta = library.numpy(answer.factors.theta)
-    np.testing.assert_allclose(theta, expected.factors.theta, atol=1e-5)
-
-
 def fit(X, Y, **settings):
     limits = {"rank": RANK, "row_sparsity": ROWS, "column_sparsity": COLUMNS}
     return tr.minimize(LeastSquares(X, Y, form="direct"), **limits, **settings)

@@ -41,23 +41,6 @@ def test_values_and_gradients_pass(library, dtype):
     library.check(gradient_u, gradient_v, full, loss.prototype, dtype=dtype)
 
 
-def test_derivatives(numpy_library):
-    loss, factors, h = logistic(numpy_library), point(numpy_library), 1e-5
-    _, gradient_u, gradient_v = loss.value_and_gradient(factors)
-    for name, gradient in (("U", gradient_u), ("V", gradient_v)):
-        at = getattr(factors, name)
-        for place in np.ndindex(*at.shape):
-            bump = np.zeros_like(at)
-            bump[place] = h
-            up, down = (
-                loss.value_and_gradient(
-                    Factors(**({"U": factors.U, "V": factors.V} | {name: at + sign * bump}))
-                )[0]
-                for sign in (1, -1)
-            )
-            assert gradient[place] == pytest.approx((up - down) / (2 * h), rel=1e-6, abs=1e-8)
-
-
 def test_capabilities_are_what_was_given(numpy_library):
     bare = Custom(lambda factors: (0.0, factors.U, factors.V), (3, 2))
     assert bare.capabilities == frozenset()
@@ -108,8 +91,3 @@ def test_errors_name_the_argument(keywords, error, message):
     given = {"value_and_gradient": lambda factors: None, "shape": (3, 2)}
     with pytest.raises(error, match=message):
         Custom(**(given | keywords))
-
-
-def test_one_predictor_and_one_response():
-    loss = Custom(lambda factors: (0.0, factors.U, factors.V), (1, 1))
-    assert loss.shape == (1, 1)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import thinrank as tr
 from thinrank import Factors
@@ -51,20 +50,6 @@ def test_integer_weights_equal_repeated_rows(library, form, least, p):
     assert_equal_losses(library, loss, other)
 
 
-def test_weights_of_a_sparse_matrix():
-    X, Y, rng = data()
-    X[rng.uniform(size=X.shape) < 0.5] = 0
-    weight = rng.integers(0, 4, len(X))
-    loss = LeastSquares(sp.csr_array(X), Y, sample_weight=weight)
-    repeated = np.repeat(np.arange(len(X)), weight)
-    other = LeastSquares(X[repeated], Y[repeated])
-    factors = Factors(rng.standard_normal((7, 2)), rng.standard_normal((5, 2)))
-    for out, wanted in zip(
-        loss.value_and_gradient(factors), other.value_and_gradient(factors), strict=True
-    ):
-        np.testing.assert_allclose(out, wanted, rtol=1e-8)
-
-
 def test_weights_may_be_a_list():
     X, Y, _ = data()
     loss = LeastSquares(X, Y, sample_weight=[1] * 10 + [0] * 10)
@@ -106,14 +91,6 @@ def test_folds_split_the_rows(library):
     assert total == pytest.approx(loss.samples * loss.full_gradient(theta)[0], rel=1e-8)
 
 
-def test_folds_depend_on_the_seed_alone():
-    X, Y, _ = data()
-    loss = LeastSquares(X, Y)
-    first, again, other = (loss.folds(4, seed)[0][1].sample_weight for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    assert np.any(first != other)
-
-
 def test_folds_among_rows_that_count():
     # nearly all weights are zero, as in the folds of an outer cross-validation
     X, Y, _ = data(n=60)
@@ -151,11 +128,6 @@ def test_curvature(form):
     assert loss.curvature(rows) == pytest.approx((values[0], values[-1]), rel=1e-8)
 
 
-def test_curvature_of_more_rows_than_samples_is_not_negative():
-    X, Y, _ = data(n=5, p=20)
-    assert LeastSquares(X, Y).curvature(np.arange(20))[0] == pytest.approx(0.0, abs=1e-9)
-
-
 def test_curvatures_of_denoising(library):
     loss = Denoising(library.array(np.ones((3, 2))), ridge=0.5)
     assert loss.smoothness() == 1.5
@@ -181,24 +153,6 @@ def test_noise_of_a_low_rank_matrix(sigma):
 def test_noise_of_many_responses():
     Y = 2.0 * np.random.default_rng(0).standard_normal((100, 900))
     assert Denoising(Y).noise() == pytest.approx(2.0, rel=0.05)
-
-
-def test_noise_scales_with_the_data(library):
-    X, Y, _ = data()
-    one, other = (
-        LeastSquares(library.array(X), library.array(scale * Y)).noise() for scale in (1.0, 1e6)
-    )
-    assert other == pytest.approx(1e6 * one, rel=1e-8)
-
-
-def test_no_noise_in_nothing():
-    assert LeastSquares(np.ones((4, 2)), np.zeros((4, 3))).noise() == 0.0
-
-
-def test_what_denoising_says_of_its_data():
-    M = np.arange(6.0).reshape(2, 3)
-    assert Denoising(M).samples == 1.0
-    assert Denoising(M).magnitude == pytest.approx(np.sum(M**2))
 
 
 # --------------------------------------------------------------------------- responses

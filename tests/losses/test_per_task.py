@@ -133,27 +133,6 @@ def test_folds_share_out_the_rows_of_every_task():
         assert max(held_out.counts - loss.counts / 3) < 1
 
 
-def quadratic_value(form, theta):
-    """The form at Θ."""
-    phi = theta * form.column_scale
-    H, C = form.gram(np.arange(theta.shape[0])), form.cross_columns(0, theta.shape[1])
-    return 0.5 * form.constant - np.sum(C * phi) + 0.5 * np.sum(phi * (H @ phi))
-
-
-@pytest.mark.parametrize("ridge", [0.0, 0.3])
-def test_the_form_touches_the_loss(ridge):
-    loss = PerTask(*data(), MIXED, ridge=ridge)
-    rng = np.random.default_rng(0)
-    p, k = loss.shape
-    factors = tr.Factors(rng.standard_normal((p, 2)), rng.standard_normal((k, 2)))
-    form = loss.majorizer(factors)
-    value, gradient = loss.full_gradient(factors.theta)
-    assert quadratic_value(form, factors.theta) == pytest.approx(value, rel=1e-8)
-    step = 1e-6 * rng.standard_normal((p, k))
-    change = quadratic_value(form, factors.theta + step) - quadratic_value(form, factors.theta)
-    assert change == pytest.approx(np.sum(gradient * step), rel=1e-3)
-
-
 def best_over_rows(X, y, task, rank, rows):
     """The least loss over all sets of rows, each fitted by gradient descent until it converges."""
     solver = tr.solvers.GDT(tol=1e-8, max_iter=3000)
@@ -229,14 +208,3 @@ def test_without_limits_every_task_has_its_own_least_squares():
         gram = own.T @ own / len(own) + 0.1 * np.eye(P)
         exact = np.linalg.solve(gram, own.T @ y[t == MIXED] / len(own))
         np.testing.assert_allclose(found[:, t], exact, atol=1e-4)
-
-
-@pytest.mark.parametrize("labels", [[0, 0, 0], [2, 0, 2]])
-def test_number_of_tasks(labels):
-    loss = PerTask(np.eye(3), [1.0, 2.0, 3.0], labels)
-    assert loss.shape == (3, max(labels) + 1)
-    assert loss.samples == 3 / len(set(labels))
-    assert list(loss.counts) == list(np.bincount(labels))
-    assert PerTask(np.eye(3), [1.0, 2.0, 3.0], labels, 5).shape == (3, 5)
-    none = PerTask(np.zeros((0, 3)), np.zeros(0), np.zeros(0, int), 2)
-    assert (none.samples, none.magnitude) == (0.0, 0.0)

@@ -206,17 +206,6 @@ def test_restrict_has_equal_values(library, kind):
         np.testing.assert_allclose(library.numpy(out), wanted, atol=10 * TOL[dtype])
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_restrict_of_every_form(form):
-    loss = least_squares(form, weighted=True, ridge=0.2)
-    inner = loss.restrict(np.array([1, 4]), np.array([0, 3]))
-    small = Factors(np.array([[1.0], [2.0]]), np.array([[-1.0], [0.5]]))
-    U, V = np.zeros((P, 1)), np.zeros((K, 1))
-    U[[1, 4]], V[[0, 3]] = small.U, small.V
-    expected = literal_value(U @ V.T, weighted=True, ridge=0.2)
-    assert inner.value_and_gradient(small)[0] == pytest.approx(expected, rel=1e-8)
-
-
 def test_values_of_a_perfect_fit_are_not_negative():
     """Rounding makes some of the sums of products negative."""
     rng = np.random.default_rng(3)

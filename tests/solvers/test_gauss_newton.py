@@ -112,25 +112,6 @@ def test_against_bfgs(name):
     assert found == pytest.approx(by_bfgs(loss, rank, range(4)), rel=1e-6)
 
 
-def test_without_a_limit_on_the_rank_it_is_the_least_squares_fit():
-    """Masked least squares, response by response."""
-    X, Y = data("gaussian", 0)
-    seen = np.random.default_rng(5).uniform(size=(N, K)) > 0.3
-    loss = GeneralizedLinear(
-        X,
-        np.where(seen, Y, 0),
-        Gaussian(),
-        entry_weight=seen.astype(float),
-        free=np.ones((N, 1)),
-    )
-    factors = solve(loss, P).factors
-    for j in range(K):
-        own = np.column_stack([np.ones(N), X])[seen[:, j]]
-        expected = np.linalg.lstsq(own, Y[seen[:, j], j], rcond=None)[0]
-        np.testing.assert_allclose(factors.theta[:, j], expected[1:], atol=1e-4)
-        assert loss.at(factors).free[0, j] == pytest.approx(expected[0], abs=1e-4)
-
-
 def test_columns_of_a_category_that_is_not_in_use_stay_zero():
     loss = loss_of("multinomial")
     answer = solve(loss, 2, row_sparsity=3, column_sparsity=2)
@@ -153,20 +134,3 @@ def test_units_of_the_responses_do_not_matter(unit):
     np.testing.assert_allclose(
         thetas[1].factors.theta / unit, thetas[0].factors.theta, rtol=1e-4, atol=1e-5
     )
-
-
-def test_every_library(library, dtype):
-    numbers = loss_of("poisson")
-    loss = GeneralizedLinear(
-        library.array(numbers.X.array, dtype),
-        library.array(numbers.Y, dtype),
-        Poisson(),
-        entry_weight=library.array(numbers.entry_weight, dtype),
-        free=library.array(numbers.free, dtype),
-        unit=library.array(numbers.unit, dtype),
-        ridge=numbers.ridge,
-    )
-    answer = tr.minimize(loss, rank=2, solver="pursuit")
-    library.check(answer.factors.U, answer.factors.V, dtype=dtype)
-    expected = tr.minimize(numbers, rank=2, solver="pursuit").value
-    assert answer.value == pytest.approx(expected, rel=1e-3 if dtype == "float32" else 1e-6)

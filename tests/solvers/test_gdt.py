@@ -79,12 +79,6 @@ def test_line_by_line(library, iterations, update, form):
     assert answer.value == pytest.approx(value, rel=1e-9)
 
 
-def test_the_two_updates_differ():
-    X, Y, theta0 = data()
-    one, other = (literal(X, Y, theta0, 0.01, 3, u) for u in ("simultaneous", "sequential"))
-    assert np.abs(one[0] - other[0]).max() > 1e-4
-
-
 def test_change_is_the_relative_step():
     X, Y, theta0 = data()
     seen = []

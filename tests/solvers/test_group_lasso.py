@@ -85,10 +85,3 @@ def test_path_is_computed_as_it_is_asked_for(rng):
 def test_without_penalty_it_is_least_squares_of_least_norm(rng):
     X, Y = rng.standard_normal((10, 30)), rng.standard_normal((10, 3))
     np.testing.assert_allclose(group_lasso(X, Y, 0.0), np.linalg.pinv(X) @ Y, atol=1e-9)
-
-
-def test_start_is_not_changed(rng):
-    X, Y = rng.standard_normal((20, 5)), rng.standard_normal((20, 2))
-    start = np.ones((5, 2))
-    group_lasso(X, Y, 0.1, start=start)
-    np.testing.assert_array_equal(start, 1.0)

@@ -7,10 +7,9 @@ import pytest
 
 import thinrank as tr
 from oracles.closed_forms import best_over_supports
-from thinrank import arrays
 from thinrank.core.result import Outcome
 from thinrank.losses import Denoising, GeneralizedLinear, LeastSquares
-from thinrank.losses.families import Bernoulli, Gaussian
+from thinrank.losses.families import Gaussian
 from thinrank.solvers import Pursuit
 
 
@@ -62,29 +61,6 @@ def test_stationary_on_its_supports():
     _, gradient_u, gradient_v = loss.value_and_gradient(answer.factors)
     assert np.abs(gradient_u[answer.factors.row_support]).max() < 1e-9
     assert np.abs(gradient_v[answer.factors.column_support]).max() < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("loss_kind", "dtype"),
-    [("regression", "float32"), ("regression", "float64"), ("denoising", "float64")],
-)
-def test_every_library(xp, dtype, loss_kind):
-    X, Y, _ = problem(correlation=0.5)
-    dtype = getattr(xp, dtype)
-
-    def loss(as_array):
-        if loss_kind == "denoising":
-            return Denoising(as_array(Y))
-        return LeastSquares(as_array(X), as_array(Y), sample_weight=as_array(np.arange(60.0)))
-
-    answer = solve(loss(lambda a: xp.asarray(a, dtype=dtype)))
-    reference = solve(loss(np.asarray))
-    assert arrays.namespace(answer.factors.U) is arrays.namespace(xp.asarray(0.0))
-    assert answer.factors.U.dtype == dtype
-    tol = 1e-3 if dtype == xp.float32 else 1e-7
-    np.testing.assert_allclose(
-        arrays.to_numpy(answer.factors.theta), reference.factors.theta, atol=tol
-    )
 
 
 def test_tiny_problems_against_exhaustive_search():
@@ -247,17 +223,3 @@ def test_missing_entries(share):
     np.testing.assert_array_equal(answer.factors.row_support, truth.row_support)
     np.testing.assert_array_equal(answer.factors.column_support, truth.column_support)
     assert answer.value == pytest.approx(loss.value(answer.factors), rel=1e-7)
-
-
-def test_labels():
-    """Strong effects of two predictors are found, and the value is that of the loss."""
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((120, 8))
-    Y = (3 * X[:, :2] @ rng.standard_normal((2, 4)) + rng.logistic(size=(120, 4)) > 0).astype(float)
-    loss = GeneralizedLinear(X, Y, Bernoulli(), ridge=0.05)
-    answer = solve(loss, row_sparsity=2, column_sparsity=None)
-    assert answer.factors.row_support.tolist() == [0, 1]
-    assert answer.value == pytest.approx(loss.value(answer.factors), rel=1e-7)
-    _, gradient_u, gradient_v = loss.value_and_gradient(answer.factors)
-    assert np.abs(gradient_u[:2]).max() < 1e-4
-    assert np.abs(gradient_v).max() < 1e-4

@@ -86,13 +86,6 @@ def test_safeguarded_begins_with_what_the_loss_knows(library):
     assert first(unknown) == pytest.approx(1 / (7 * spectral))
 
 
-def test_constant_stays():
-    rule = Constant(0.3)
-    assert rule.first(None, None, 1.0) == 0.3
-    assert rule.longer(0.3) == 0.3
-    assert rule.accepts(trial(after=1e300))
-
-
 def trial(after, *, slope_after=-0.5, rounding=1e-16):
     # the model promises 1 − 1 + ½·1/1 = 0.5
     return Trial(1.0, 1.0, after, -1.0, slope_after, 1.0, rounding)
@@ -112,12 +105,6 @@ def test_safeguarded_refuses_what_the_model_does_not(after):
 def test_safeguarded_looks_at_slopes_where_values_say_nothing(slope_after, accepted):
     given = trial(0.5, slope_after=slope_after, rounding=1.0)
     assert Safeguarded().accepts(given) is accepted
-
-
-def test_safeguarded_shrinks_and_grows():
-    rule = Safeguarded(growth=1.5, shrinkage=0.25)
-    assert rule.shorter(1.0) == 0.25
-    assert rule.longer(1.0) == 1.5
 
 
 def problem(kind, seed):

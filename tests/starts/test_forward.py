@@ -92,13 +92,6 @@ def test_it_ends_when_no_row_brings_anything():
     assert Forward()(LeastSquares(X, np.zeros((60, 6))), 2, 5, 6, 0).rank == 0
 
 
-def test_more_rows_than_samples():
-    X, Y, _ = correlated(0, n=12)
-    start = Forward()(LeastSquares(X, Y), 3, 25, 6, 0)
-    assert start.rank == 3
-    assert np.isfinite(start.theta).all()
-
-
 def test_no_matrix_of_all_predictors_is_held():
     n, p, k = 50, 4000, 300
     rng = np.random.default_rng(0)

@@ -55,31 +55,7 @@ def test_spectral_of_every_design(wrap):
     assert np.linalg.norm(theta - expected) < 1e-4 * np.linalg.norm(expected)
 
 
-def test_spectral_start_of_denoising_is_the_answer(library):
-    M = np.random.default_rng(0).standard_normal((10, 8))
-    left, values, right = np.linalg.svd(M)
-    best = (left[:, :2] * values[:2]) @ right[:2]
-    theta = starts.Spectral()(Denoising(library.array(M)), 2, 10, 8, 0).theta
-    np.testing.assert_allclose(library.numpy(theta), best, atol=1e-9)
-
-
 # --------------------------------------------------------------------------- completion
-
-
-def test_a_full_start_stays(library):
-    X, Y = data()
-    loss = LeastSquares(library.array(X), library.array(Y))
-    full = Factors(library.array(X[:P, :2]), library.array(Y[:K, :2]))
-    assert complete_rank(full, loss, 2, 0) is full
-
-
-def test_zero_is_completed_to_the_spectral_start(library):
-    X, Y = data()
-    loss = LeastSquares(library.array(X), library.array(Y))
-    out = complete_rank(Factors.zero((P, K), like=loss.prototype), loss, 3, 0)
-    library.check(out.U, out.V)
-    expected = library.numpy(starts.Spectral()(loss, 3, P, K, 0).theta)
-    np.testing.assert_allclose(library.numpy(out.theta), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("have", [1, 2])

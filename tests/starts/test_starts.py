@@ -62,14 +62,6 @@ def test_every_start_on_every_library(library, numpy_library, name):
     np.testing.assert_allclose(theta, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "array"])
-def test_every_start_in_single_precision(library, name):
-    factors = start_of(name, library, "float32")(least_squares(library, "float32"), R, 5, 4, 0)
-    library.check(factors.U, factors.V, dtype="float32")
-    assert factors.rank == R
-    assert error(library.numpy(factors.theta)) < 0.8
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_starts_of_denoising(numpy_library, name):
     truth = data()[2].theta
@@ -89,15 +81,6 @@ def test_starts_do_not_depend_on_the_units_of_the_responses(numpy_library, name)
     np.testing.assert_allclose(other, 1e6 * one, rtol=1e-5, atol=1.0)
 
 
-@pytest.mark.parametrize("kind", [starts.Lasso, starts.GroupLasso])
-def test_penalties_follow_the_units_of_the_responses(numpy_library, kind):
-    one, other = (
-        kind("cv")(least_squares(numpy_library, scale_y=scale, ridge=0.2), R, 5, 4, 0).theta
-        for scale in (1.0, 1e6)
-    )
-    np.testing.assert_allclose(other, 1e6 * one, rtol=1e-5, atol=1.0)
-
-
 @pytest.mark.parametrize("name", [*NAMES, "lasso cv"])
 def test_starts_do_not_depend_on_the_units_of_the_predictors(numpy_library, name):
     scale = 1e5
@@ -106,32 +89,7 @@ def test_starts_do_not_depend_on_the_units_of_the_predictors(numpy_library, name
     np.testing.assert_allclose(scale * other, one, rtol=1e-4, atol=1e-6)
 
 
-def test_spectral_in_single_precision_and_odd_units(library):
-    scale = 1e3
-    one = starts.Spectral()(least_squares(library, "float32"), R, P, K, 0)
-    other = starts.Spectral()(least_squares(library, "float32", scale_x=scale), R, P, K, 0)
-    library.check(other.U, other.V, dtype="float32")
-    expected = library.numpy(one.theta)
-    np.testing.assert_allclose(scale * library.numpy(other.theta), expected, rtol=1e-2, atol=1e-2)
-
-
 # --------------------------------------------------------------------------- names and errors
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("auto", starts.Auto),
-        ("lasso", starts.Lasso),
-        ("group_lasso", starts.GroupLasso),
-        ("proximal", starts.ProximalSteps),
-        ("forward", starts.Forward),
-        ("screening", starts.Screening),
-        ("spectral", starts.Spectral),
-    ],
-)
-def test_starts_by_name(name, kind):
-    assert type(as_start(name)) is kind
 
 
 def test_functions_are_starts(library):
@@ -231,20 +189,6 @@ def test_penalty_by_cross_validation():
     )
 
 
-@pytest.mark.parametrize("number", [0.3, np.float32(0.3), 0])
-def test_penalty_is_a_number(library, number):
-    factors = starts.Lasso(number)(least_squares(library), R, 5, 4, 0)
-    library.check(factors.U)
-
-
-def test_cross_validation_with_few_rows_that_count(numpy_library):
-    weight = np.zeros(N)
-    weight[::5] = 1
-    loss = least_squares(numpy_library, sample_weight=weight)
-    for seed in range(2):
-        assert starts.Lasso("cv")(loss, R, 5, 4, seed).rank <= R
-
-
 @pytest.mark.parametrize("penalty", [-0.1, float("inf"), float("nan"), "bic", None])
 def test_penalties_that_make_no_sense(numpy_library, penalty):
     with pytest.raises(ValueError, match="penalty must be"):
@@ -326,14 +270,6 @@ def test_over_budget_the_way_out_is_named(monkeypatch, numpy_library, name):
     message = f'start="{name}" would hold a dense 20×12 matrix.*use start="spectral"'
     with pytest.raises(MemoryError, match=message):
         as_start(name)(least_squares(numpy_library), R, 5, 4, 0)
-
-
-@pytest.mark.parametrize("name", ["forward", "screening", "spectral"])
-def test_starts_that_need_no_budget(monkeypatch, library, name):
-    expected = library.numpy(as_start(name)(least_squares(library), R, 5, 4, 0).theta)
-    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")
-    theta = library.numpy(as_start(name)(least_squares(library), R, 5, 4, 0).theta)
-    np.testing.assert_allclose(theta, expected, atol=1e-6)
 
 
 def test_over_budget_auto_is_spectral(monkeypatch, library):

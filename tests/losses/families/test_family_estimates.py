@@ -139,14 +139,6 @@ def test_dispersion_at_the_ends():
     assert 10 < fitted.dispersion[1] <= 1e3
 
 
-def test_dispersion_is_one_until_it_is_known():
-    y, eta = responses("poisson", 20), np.ones((20, Q))
-    unknown, one = NegativeBinomial(), NegativeBinomial(1.0)
-    np.testing.assert_array_equal(unknown.value(y, eta), one.value(y, eta))
-    assert unknown.dispersion is None
-    np.testing.assert_array_equal(unknown.dispersion_of(2), [1.0, 1.0])
-
-
 @pytest.mark.parametrize("name", ["bernoulli", "poisson", "multinomial"])
 def test_nothing_to_estimate(name):
     family, y = FAMILIES[name], responses(name, 10)
@@ -185,9 +177,3 @@ def test_null_link_at_the_border():
     start = Multinomial().null_link(np.hstack([ones, zeros, zeros]))
     shares = Multinomial().mean(start[None, :])
     np.testing.assert_allclose(shares, np.array([[1.0, half, half]]) / (1 + 2 * half))
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_null_link_without_observations(name):
-    family, y = FAMILIES[name], responses(name, 5)
-    assert np.isfinite(family.null_link(y, np.zeros_like(y))).all()

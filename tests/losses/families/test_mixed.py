@@ -53,13 +53,6 @@ def test_equals_the_pieces(method):
     np.testing.assert_allclose(getattr(FAMILY, method)(*given), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("part", [0, 1, 2])
-def test_value_and_derivatives_equal_the_pieces(part):
-    y, eta, _ = data()
-    expected = pieces(lambda family, *parts: family.value_and_derivatives(*parts)[part], y, eta)
-    np.testing.assert_allclose(FAMILY.value_and_derivatives(y, eta)[part], expected, rtol=1e-9)
-
-
 def test_means_and_intercepts_equal_the_pieces():
     y, eta, weight = data()
     mean = pieces(lambda family, part: family.mean(part), eta)
