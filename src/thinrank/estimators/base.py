@@ -184,8 +184,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
 
         Returns
@@ -266,8 +265,7 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
 
         Returns
@@ -282,8 +280,7 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses; missing entries, NaN, are left out.

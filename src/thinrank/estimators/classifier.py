@@ -136,8 +136,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors. They are neither copied nor made dense.
         y : array of shape (n_samples,), or array or data frame of shape (n_samples, n_labels)
             Class labels, or a matrix of zeros and ones with a column for each label, NaN where a
@@ -175,8 +174,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
 
         Returns
@@ -192,8 +190,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
 
         Returns
@@ -212,8 +209,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
 
         Returns

@@ -163,8 +163,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors. They are neither copied nor made dense.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses Y; NaN where an entry is missing.

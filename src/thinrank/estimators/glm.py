@@ -187,8 +187,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors. They are neither copied nor made dense.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses; NaN (or None, for categories) where an entry is missing.
@@ -246,8 +245,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
         offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
             Offsets; None for zeros.
@@ -269,8 +267,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
         offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
             Offsets; None for zeros.
@@ -293,8 +290,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses; missing entries are left out.

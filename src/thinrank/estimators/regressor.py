@@ -325,8 +325,7 @@ default="auto"
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
             Predictors. They are neither copied nor made dense; float32 is kept. Columns of a data
             frame with the dtype ``category`` become predictors "column=category", one for each
             category but the most frequent. Data larger than memory are passed as
