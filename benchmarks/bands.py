@@ -28,7 +28,7 @@ import robustness
 import speed
 import wide
 from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, table
+from output import arguments_of, machine, publish, quiet, table
 from rich.console import Console
 from sklearn.linear_model import MultiTaskLassoCV
 from threadpoolctl import threadpool_limits
@@ -45,13 +45,12 @@ Rows = dict[str, float]
 
 def parallel(work: Callable[..., Any], arguments: Iterable[Sequence[Any]]) -> list[Any]:
     """Results of calls in processes with one thread each."""
-    return Parallel(JOBS)(delayed(_quiet)(work, *each) for each in arguments)
+    return Parallel(JOBS)(delayed(_one_thread)(work, *each) for each in arguments)
 
 
-def _quiet(work: Callable[..., Any], *arguments: Any) -> Any:
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")
-        return work(*arguments)
+def _one_thread(work: Callable[..., Any], *arguments: Any) -> Any:
+    with threadpool_limits(1):
+        return quiet(work, *arguments)
 
 
 # ---------------------------------------------------------------- accuracy
@@ -59,7 +58,7 @@ def _quiet(work: Callable[..., Any], *arguments: Any) -> Any:
 
 def rows_of_real_data() -> Rows:
     """One partition into five outer folds; empty without the data."""
-    paths = real_data.find_sets(None)
+    paths = real_data.find_sets()
     methods = ("mean", "ridge", "default", "thinnest")
     keys = [
         (path, 200, fold, method)

@@ -92,7 +92,7 @@ def main() -> None:
     lines += ["## Simulated data", ""]
     lines += table(["correlation", "signal", "predictors over true", *HEADINGS], rows, text=3)
     rows = []
-    for name, path in find_sets(None).items():
+    for name, path in find_sets().items():
         n, p = read(path)[0].shape
         sizes = [(path, s) for s in REAL_ROWS if 2 * s <= p]
         if sizes and n * p <= MOST_ENTRIES:

@@ -88,25 +88,32 @@ class StoredRecords:
             self._known = json.loads(file.read_text())
 
     def run(
-        self, name: str, work: Callable[[int], dict[str, Any]], numbers: Iterable[int]
+        self,
+        name: str,
+        work: Callable[[Any], dict[str, Any]],
+        numbers: Iterable[Any],
+        jobs: int = 1,
     ) -> list[dict[str, Any]]:
         """The records of ``work(number)`` for all numbers: seeds or folds."""
-        found = []
-        for number in numbers:
-            key = f"{name} {number}"
-            if key not in self._known:
-                began = time.perf_counter()
-                self._known[key] = work(number)
-                print(f"{key}: {time.perf_counter() - began:.1f} s", flush=True)
-                self._write()
-            found.append(self._known[key])
-        return found
+        numbers = list(numbers)
+        left = [number for number in numbers if f"{name} {number}" not in self._known]
+        calls = (delayed(_timed)(work, number) for number in left)
+        for number, record, seconds in Parallel(jobs, return_as="generator_unordered")(calls):
+            self._known[f"{name} {number}"] = record
+            print(f"{name} {number}: {seconds:.1f} s", flush=True)
+            self._write()
+        return [self._known[f"{name} {number}"] for number in numbers]
 
     def _write(self) -> None:
         if self._file is not None:
             part = self._file.with_name(self._file.name + ".part")
             part.write_text(json.dumps(self._known, indent=0))
             part.replace(self._file)
+
+
+def _timed(work: Callable[[Any], Any], number: Any) -> tuple[Any, Any, float]:
+    began = time.perf_counter()
+    return number, work(number), time.perf_counter() - began
 
 
 def in_own_process(work: Callable[..., Any], *arguments: Any) -> Any:

@@ -3,34 +3,30 @@
     THINRANK_DATA=... python benchmarks/real_data.py --json real_data.json \
         --markdown docs/benchmarks/real_data.md
 
-The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz, or with --data all the
-files of a folder; each holds X and Y. Rows with a missing entry are dropped. Y is centered and
+The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz;
+each holds X and Y. Rows with a missing entry are dropped. Y is centered and
 divided by its standard deviations over all rows, X in each of five outer folds, for each seed, by
 those of the training rows; the error is the mean of the squared differences over the held-out rows
 and all responses, so that predicting the training means has an error of about 1. All tuning uses
 the training rows only.
 
-Records are kept in the file that --json names, and fits that are in it are not repeated, except for
-the methods that --again names. Use one file per folder of data.
+Records are kept in the file that --json names, and fits that are in it are not repeated.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, table
-from rich.progress import track
+from output import StoredRecords, arguments_of, how, publish, quiet, table
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.dummy import DummyRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV, RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
 
@@ -47,8 +43,6 @@ FEWEST_ROWS = 40
 FEWEST_PREDICTORS = 100
 
 Record = dict[str, object]
-Key = tuple[str, int, int, str]
-"""Name of the set, seed of the outer folds, number of the outer fold, method."""
 
 
 class ReducedRankRidgeCV(tr.baselines.ReducedRankRegression):
@@ -142,12 +136,9 @@ def measure(path: Path, seed: int, fold: int, method: str) -> Record:
     train, test = list(folds.split(X))[fold]
     X, Y = standardised(X, train), standardised(Y, np.arange(len(Y)))
     est = METHODS[method](len(train), X.shape[1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "y residual is constant", UserWarning)  # of PLS
-        began = time.perf_counter()
-        est.fit(X[train], Y[train])
-        seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    quiet(est.fit, X[train], Y[train])
+    seconds = time.perf_counter() - began
     predicted = est.predict(X[test]).reshape(Y[test].shape)
     kept, rank = size(est)
     return {
@@ -163,34 +154,6 @@ def measure(path: Path, seed: int, fold: int, method: str) -> Record:
         "rank": rank,
         "seconds": seconds,
     }
-
-
-def key(record: Record) -> Key:
-    return record["set"], record["seed"], record["fold"], record["method"]
-
-
-def run(
-    keys: Sequence[Key],
-    paths: dict[str, Path],
-    n_jobs: int,
-    file: Path | None,
-    again: Sequence[str],
-) -> list[Record]:
-    """Records of all keys; those that are in the file are taken from it."""
-    records: dict[Key, Record] = {}
-    if file is not None and file.is_file():
-        records = {key(record): record for record in json.loads(file.read_text())}
-    todo = [name for name in keys if name not in records or name[-1] in again]
-    measured = Parallel(n_jobs, return_as="generator_unordered")(
-        delayed(measure)(paths[name], *rest) for name, *rest in todo
-    )
-    for record in track(measured, "fits", len(todo)):
-        records[key(record)] = record
-        if file is not None:
-            part = file.with_name(file.name + ".part")
-            part.write_text(json.dumps(list(records.values()), indent=0))
-            part.replace(file)
-    return [records[name] for name in keys]
 
 
 class Means:
@@ -268,53 +231,40 @@ def summary(means: Means, methods: Sequence[str]) -> list[str]:
     return lines
 
 
-def find_sets(folder: Path | None) -> dict[str, Path]:
+def find_sets() -> dict[str, Path]:
     """Files by the name of the set."""
-    if folder is not None:
-        paths = sorted(folder.glob("*.npz"))
-    else:
-        data = Path(os.environ.get("THINRANK_DATA", ""))
-        others = (data / "yeast_spls.npz", data / "mice_eqtl_spls.npz")
-        paths = [*sorted((data / "real").glob("*.npz")), *filter(Path.is_file, others)]
+    data = Path(os.environ.get("THINRANK_DATA", ""))
+    others = (data / "yeast_spls.npz", data / "mice_eqtl_spls.npz")
+    paths = [*sorted((data / "real").glob("*.npz")), *filter(Path.is_file, others)]
     return {path.stem: path for path in paths}
 
 
 def main() -> None:
     parser = arguments_of(__doc__, json=True)
-    parser.add_argument("--data", type=Path, help="folder of .npz files, for THINRANK_DATA")
     parser.add_argument("--sets", nargs="+", help="names of the files, without .npz")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[100, 101, 102])
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--again", nargs="+", default=[], choices=list(METHODS))
-    arguments = parser.parse_args()
-    found = find_sets(arguments.data)
-    names = arguments.sets or list(found)
-    if not found:
-        parser.error("no .npz files: set THINRANK_DATA to the folder of the data, or give --data")
-    if unknown := sorted(set(names) - set(found)):
-        parser.error(f"no set is called {', '.join(unknown)}; there are {', '.join(found)}")
-    methods = [method for method in METHODS if method in arguments.methods]
-    keys = [
-        (name, seed, fold, method)
-        for name in names
-        for method in methods
-        for seed in arguments.seeds
-        for fold in range(FOLDS)
-    ]
-    means = Means(run(keys, found, arguments.jobs, arguments.json, arguments.again))
-    lines = [
-        *error_table(means, methods),
-        "",
-        "Mean squared error; in brackets, predictors kept.",
-        "",
-        *summary(means, methods),
-        "",
-        *cost_table(means, methods),
-        "",
-        f"Outer folds of the seeds {', '.join(map(str, arguments.seeds))}. Machine: {machine()}.",
-    ]
-    publish(lines, arguments.markdown)
+    given = parser.parse_args()
+    paths, stored, records = find_sets(), StoredRecords(given.json), []
+    if not paths:
+        parser.error("no .npz files: set THINRANK_DATA to the folder of the data")
+    if unknown := sorted(set(given.sets or ()) - set(paths)):
+        parser.error(f"no set is called {', '.join(unknown)}; there are {', '.join(paths)}")
+    methods = [method for method in METHODS if method in given.methods]
+    folds = [(seed, fold) for seed in given.seeds for fold in range(FOLDS)]
+    for name, method in product(given.sets or paths, methods):
+        work = partial(_measure_fold, paths[name], method)
+        records += stored.run(f"{name} {method}", work, folds, given.jobs)
+    means = Means(records)
+    lines = [*error_table(means, methods), "", "Mean squared error; in brackets, predictors kept."]
+    lines += ["", *summary(means, methods), "", *cost_table(means, methods), ""]
+    seeds = ", ".join(map(str, given.seeds))
+    publish([*lines, f"Outer folds of the seeds {seeds}.", *how()], given.markdown)
+
+
+def _measure_fold(path: Path, method: str, place: tuple[int, int]) -> Record:
+    return measure(path, *place, method)
 
 
 if __name__ == "__main__":
