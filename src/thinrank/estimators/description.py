@@ -277,14 +277,15 @@ def _without_predictors(
 def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray, np.ndarray]:
     """Sums of squares about the means (about zero without centering), and standard deviations."""
     Y, weights = data.Y, data.weights
-    xp = arrays.namespace(Y)
     if moments is not None:
         squares, deviation = moments.part.squares_y, moments.part.deviation_y
     elif data.entry_weight is None:
         responses = standardize(Dense(Y), sample_weight=data.sample_weight, center=center)
         deviation = _to_float(responses.scale)
-        squares = deviation**2 * (Y.shape[0] if weights is None else float(xp.sum(weights)))
+        total = Y.shape[0] if weights is None else _to_float(weights).sum()
+        squares = deviation**2 * total
     else:
+        xp = arrays.namespace(Y)
         number = xp.sum(weights, axis=0)
         mean = xp.sum(Y * weights, axis=0) / number if center else Y[0, :] * 0
         squares = _to_float(xp.sum((Y - mean) ** 2 * weights, axis=0))
