@@ -209,21 +209,21 @@ def _keys(X: Table, Y: Table) -> list[_Key]:
     """Columns that can be the key, those that are trusted most first."""
     a, b = _codes(X), _codes(Y)
     a_count, b_count = _count_different(a), _count_different(b)
-    # columns of X that have a value of a column of Y in one of eight rows
-    probes = a[np.unique(np.linspace(0, len(a) - 1, 8).astype(int))]
+    # a column of X is looked at if a column of Y has its values in a quarter of sixteen rows
+    probes = a[np.unique(np.linspace(0, len(a) - 1, 16).astype(int))]
     order = np.argsort(probes, axis=None)
     ordered, owners = probes.ravel()[order], order % a.shape[1]
     keys = []
     for k in np.flatnonzero(b_count > 1).tolist():
         values = np.unique(b[~np.isnan(b[:, k]), k])
-        low, high = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
-        hit = np.flatnonzero(high > low)
-        for j in {int(j) for i in hit for j in owners[low[i] : high[i]]}:
-            enough = _SHARED * max(a_count[j], b_count[k])
-            unique = a_count[j] >= _UNIQUE * len(a) or b_count[k] >= _UNIQUE * len(b)
-            if not unique or min(a_count[j], b_count[k]) < enough:
-                continue
-            if np.isin(np.unique(a[:, j]), values).sum() >= enough:
+        ends = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+        met = [owners[low:high] for low, high in zip(*ends, strict=True) if low < high]
+        hits = np.bincount(np.concatenate([owners[:0], *met]), minlength=a.shape[1])
+        unique = (a_count >= _UNIQUE * len(a)) | (b_count[k] >= _UNIQUE * len(b))
+        enough = _SHARED * np.maximum(a_count, b_count[k])
+        near = unique & (4 * hits >= len(probes)) & (np.minimum(a_count, b_count[k]) >= enough)
+        for j in np.flatnonzero(near).tolist():
+            if np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
                 keys.append(_Key(_level(X, Y, a[:, j], b[:, k], j, k), j, k))
     return sorted(keys)
 
