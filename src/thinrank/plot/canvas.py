@@ -217,8 +217,8 @@ def write_instead(ax: Axes, message: str) -> Axes:
 def color_bar(ax: Axes, image: Any, label: str = "", extend: str = "neither") -> None:
     """Add a color bar whose label has a line per word, so that it fits beside few rows."""
     figure: Any = ax.get_figure()
-    text = label.replace(" ", "\n")
-    bar = figure.colorbar(image, ax=ax, label=text, shrink=0.8, aspect=25, extend=extend)
+    bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, extend=extend)
+    bar.set_label(label.replace(" ", "\n"), fontsize=_LARGEST)
     bar.outline.set_visible(False)
 
 

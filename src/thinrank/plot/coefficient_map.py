@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +68,8 @@ def coefficients(
     model = canvas.fitted_model(est)
     rows, columns, values = canvas.selected(model, standardized)
     high, wide = min(len(rows), max_predictors), min(len(columns), max_responses)
-    ax = canvas.axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), max(1.2 + _CELL * high, 2.8))
+    tall = map_height(high, [model.response_names[j] for j in columns])
+    ax = canvas.axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), tall)
     if not len(columns):
         return canvas.write_instead(ax, "All coefficients are zero: no predictor was selected.")
     most = min(high, canvas.room(ax, "y")), min(wide, canvas.room(ax, "x"))
@@ -90,6 +92,12 @@ def coefficients(
     ax.set_xlabel(shown_of(model.noun, len(left), len(columns)))
     canvas.color_bar(ax, image, "standardized coefficient" if standardized else "coefficient")
     return canvas.with_fonts(ax)
+
+
+def map_height(rows: int, names: Sequence[str]) -> float:
+    """Height of a figure, in inches, with room for the names below the columns."""
+    longest = max(map(len, names), default=0)
+    return max(1.2 + _CELL * rows, 2.0) + 0.07 * min(longest, canvas.NAME_WIDTH)
 
 
 def _clustered(ax: Axes, values: np.ndarray, which: str) -> np.ndarray:

@@ -18,6 +18,7 @@ from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings, score_name
 from thinrank.estimators.summary import Summary, percent
 from thinrank.plot.canvas import shorten
+from thinrank.plot.coefficient_map import map_height
 from thinrank.plot.observed_points import Pairs, prediction_pairs
 from thinrank.plot.search_curves import chosen_record
 from thinrank.report.document import WIDTH, Cell, Number, Picture, Table
@@ -158,7 +159,7 @@ def coefficient_picture(est: Any, rows: int, columns: int) -> Picture:
         "with the predictor; blue: it falls. Similar predictors and responses are next to each "
         "other."
     )
-    height = 1.6 + 0.2 * min(rows, _NAMES)
+    height = map_height(min(rows, _NAMES), est.summary().response_names) + 0.4
     return _picture("coefficients", partial(plot.coefficients, est), caption, words, height)
 
 
