@@ -48,8 +48,8 @@ def test_advice_in_words_and_its_sample_size():
     ("arguments", "message"),
     [
         ((0, 5, 5, 1), "n_samples must be a positive integer, got 0"),
-        ((9, 5, 5, 6), "rank must be an integer from 1 to 5, got 6"),
-        ((9, 5, 5, 1, 7), "row_sparsity must be an integer from 1 to 5, got 7"),
+        ((9, 5, 5, 6), r"rank must be an integer from 1 to 5 .*got 6"),
+        ((9, 5, 5, 1, 7), r"row_sparsity must be an integer from 1 to 5 .*got 7"),
         ((6, 5, 5, 1), r"n_samples must be at least row_sparsity \+ 2 = 7, got 6"),
     ],
 )

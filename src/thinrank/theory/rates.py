@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
+
+from thinrank.minimize import check_sizes
+from thinrank.theory.suprema import positive
 
 
 @dataclass(frozen=True)
@@ -25,17 +28,13 @@ class Setting:
     @classmethod
     def of(cls, n: Any, p: Any, k: Any, rank: Any, rows: Any, columns: Any, noise: Any) -> Setting:
         """Check the sizes, and replace None by no limit."""
-        for name, value in (("n_samples", n), ("n_features", p), ("n_targets", k)):
-            _check_size(name, value, None)
-        rows = p if rows is None else rows
+        sizes = {"n_samples": n, "n_features": p, "n_targets": k}
+        n, p, k = (positive(name, value) for name, value in sizes.items())
         given = columns is not None and columns != k
-        columns = k if columns is None else columns
-        _check_size("row_sparsity", rows, p)
-        _check_size("column_sparsity", columns, k)
-        _check_size("rank", rank, min(rows, columns))
+        rows, columns = check_sizes((p, k), rank, rows, columns)
         if not isinstance(noise, Real) or not 0 <= float(noise) < math.inf:
             raise ValueError(f"noise must be a finite non-negative number, got {noise!r}")
-        return cls(int(n), int(p), int(k), int(rank), int(rows), int(columns), given, float(noise))
+        return cls(n, p, k, int(rank), rows, columns, given, float(noise))
 
 
 def corollary_rate(
@@ -220,11 +219,3 @@ def _expected_error(s: Setting, n: float) -> float:
     rows = s.row_sparsity * s.rank / (n - s.row_sparsity - 1)
     columns = (s.column_sparsity - s.rank) * s.rank / (n - s.rank - 1)
     return s.noise * math.sqrt(rows + columns)
-
-
-def _check_size(name: str, value: Any, limit: int | None) -> None:
-    integral = isinstance(value, Integral) and not isinstance(value, bool)
-    if integral and value >= 1 and (limit is None or value <= limit):
-        return
-    expected = "a positive integer" if limit is None else f"an integer from 1 to {limit}"
-    raise ValueError(f"{name} must be {expected}, got {value!r}")

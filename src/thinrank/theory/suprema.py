@@ -271,13 +271,13 @@ def statistical_error(
         raise ValueError(f"gradient must be a matrix, got an array of shape {G.shape}")
     p, k = G.shape
     rows, columns = (
-        limit if size is None else min(_positive(name, size), limit)
+        limit if size is None else min(positive(name, size), limit)
         for name, size, limit in (
             ("row_sparsity", row_sparsity, p),
             ("column_sparsity", column_sparsity, k),
         )
     )
-    rank = min(_positive("rank", rank), rows, columns)
+    rank = min(positive("rank", rank), rows, columns)
     names = "rows", "columns"
     if math.comb(k, columns) < math.comb(p, rows):
         G, rows, columns, names = G.T, columns, rows, names[::-1]
@@ -324,8 +324,9 @@ def statistical_error_bound(
     return Quantity(value, "bound", f"the lemma, with probability at least {1 - delta:.4g}")
 
 
-def _positive(name: str, value: Any) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 1:
+def positive(name: str, value: Any) -> int:
+    """The value, if it is a positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
     return int(value)
 
