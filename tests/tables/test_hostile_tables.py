@@ -605,6 +605,8 @@ def test_data_are_never_replaced():
         ("predict", "m", "new.csv", "-o", "X.csv"),
         ("predict", "m", "new.csv", "-o", "./m/../Y.csv"),
         ("report", "m", "-o", "X.csv"),
+        ("report", "m", "-o", "m/model.json"),
+        ("report", "m", "-o", "new.html", "--graphml", "m/arrays.npz"),
     ):
         done = run(*command, "--overwrite")
         assert (done.code, "is never replaced" in done.error) == (2, True)

@@ -14,8 +14,6 @@ import typer
 import thinrank as tr
 from thinrank.cli.options import (
     CORES,
-    MODEL,
-    READING,
     Debug,
     Decimal,
     Delimiter,
@@ -34,8 +32,10 @@ from thinrank.cli.options import (
     delimiter_mark,
     in_options,
     index_choice,
+    model_option,
     names_of,
     number,
+    reading_option,
     size,
     typed_command,
 )
@@ -61,76 +61,58 @@ def fit(
     ] = Path("model"),
     join: Annotated[
         str | None,
-        typer.Option(
-            help="Column by whose values rows of X and Y belong together; others are left out.",
-            rich_help_panel=READING,
+        reading_option(
+            help="Column by whose values rows of X and Y belong together; others are left out."
         ),
     ] = None,
-    rank: Annotated[
-        str, typer.Option(help="Number of factors: a number or auto.", rich_help_panel=MODEL)
-    ] = "auto",
+    rank: Annotated[str, model_option(help="Number of factors: a number or auto.")] = "auto",
     predictors: Annotated[
-        str,
-        typer.Option(
-            help="Largest number of predictors: a number, auto or all.", rich_help_panel=MODEL
-        ),
+        str, model_option(help="Largest number of predictors: a number, auto or all.")
     ] = "auto",
     responses: Annotated[
         list[str] | None,
-        typer.Option(
+        model_option(
             help="Largest number of predicted responses: a number, auto or all. Or the columns "
             "that are responses, if X has them too or Y has others: y1,y2.",
             show_default="auto",
-            rich_help_panel=MODEL,
         ),
     ] = None,
-    ridge: Annotated[
-        str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=MODEL)
-    ] = "auto",
+    ridge: Annotated[str, model_option(help="Shrinkage: a number or auto.")] = "auto",
     criterion: Annotated[
         Literal["auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv"],
-        typer.Option(help="How sizes are chosen.", rich_help_panel=MODEL),
+        model_option(help="How sizes are chosen."),
     ] = "auto",
-    cv: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=MODEL)] = 5,
+    cv: Annotated[int, model_option(min=2, help="Number of folds.")] = 5,
     refit_rule: Annotated[
-        Literal["best", "one_se", "thinnest"],
-        typer.Option(help="Which model is chosen.", rich_help_panel=MODEL),
+        Literal["best", "one_se", "thinnest"], model_option(help="Which model is chosen.")
     ] = "best",
     family: Annotated[
         str,
-        typer.Option(
+        model_option(
             help="Of the responses: gaussian, bernoulli, poisson, negative_binomial, multinomial, "
-            "huber; or response=family,…",
-            rich_help_panel=MODEL,
+            "huber; or response=family,…"
         ),
     ] = "gaussian",
     loss: Annotated[
-        Literal["squared", "huber"], typer.Option(help="huber for outliers.", rich_help_panel=MODEL)
+        Literal["squared", "huber"], model_option(help="huber for outliers.")
     ] = "squared",
     keep: Annotated[
-        list[str] | None,
-        typer.Option(help="Predictors in every model: age,sex.", rich_help_panel=MODEL),
+        list[str] | None, model_option(help="Predictors in every model: age,sex.")
     ] = None,
     impute: Annotated[
         Literal["mean"] | None,
-        typer.Option(
-            help="Replace missing predictors.", show_default="an error", rich_help_panel=MODEL
-        ),
+        model_option(help="Replace missing predictors.", show_default="an error"),
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = CORES,
     categories: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--categories",
             help="Columns of categories, also of numbers, or of more than 20: site,batch.",
-            rich_help_panel=READING,
         ),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns to leave out: a,b.", rich_help_panel=READING),
-    ] = None,
+    drop: Annotated[list[str] | None, reading_option(help="Columns to leave out: a,b.")] = None,
     missing: Missing = None,
     index: Index = None,
     no_index: NoIndex = False,

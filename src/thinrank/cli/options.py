@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,71 +20,48 @@ if TYPE_CHECKING:
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 CORES = os.cpu_count() or 1
 
-READING = "Reading of files"
-MODEL = "Model"
-SAID = "Messages"
+reading_option = partial(typer.Option, rich_help_panel="Reading of files")
+model_option = partial(typer.Option, rich_help_panel="Model")
+message_option = partial(typer.Option, rich_help_panel="Messages")
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object, also for errors.", rich_help_panel=SAID),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=SAID)
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show where an error occurred.", rich_help_panel=SAID)
-]
+Json = Annotated[bool, message_option("--json", help="Print one JSON object, also for errors.")]
+Quiet = Annotated[bool, message_option("--quiet", "-q", help="Print errors only.")]
+Debug = Annotated[bool, message_option("--debug", help="Show where an error occurred.")]
 Index = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with the names of the rows.", show_default="found", rich_help_panel=READING
-    ),
+    str | None, reading_option(help="Column with the names of the rows.", show_default="found")
 ]
 NoIndex = Annotated[
-    bool,
-    typer.Option(
-        "--no-index", help="Rows of X and Y are in the same order.", rich_help_panel=READING
-    ),
+    bool, reading_option("--no-index", help="Rows of X and Y are in the same order.")
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        help="More marks of missing cells: -999,unknown.",
-        show_default="NA and others",
-        rich_help_panel=READING,
-    ),
+    reading_option(help="More marks of missing cells: -999,unknown.", show_default="NA and others"),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option(
+    reading_option(
         "--header/--no-header",
         help="Whether the first row has the names of the columns.",
         show_default="found",
-        rich_help_panel=READING,
     ),
 ]
 Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        help="Comma, semicolon, tab or pipe.", show_default="found", rich_help_panel=READING
-    ),
+    str | None, reading_option(help="Comma, semicolon, tab or pipe.", show_default="found")
 ]
 Decimal = Annotated[
     str | None,
-    typer.Option(
+    reading_option(
         help="Decimal mark: point or comma. The other one may separate thousands.",
         show_default="found",
-        rich_help_panel=READING,
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
+    reading_option(
         help="Encoding of text files, such as latin-1; of X and of Y: latin-1,utf-8.",
         show_default="UTF-8",
-        rich_help_panel=READING,
     ),
 ]
 FitX = Annotated[
@@ -98,12 +76,9 @@ FitY = Annotated[
     Path | None,
     typer.Argument(metavar="[Y]", help="Responses of the fit.", show_default=False),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of random choices.", rich_help_panel=MODEL)]
+Seed = Annotated[int, model_option(min=0, help="Seed of random choices.")]
 Jobs = Annotated[
-    int,
-    typer.Option(
-        min=1, help="Number of threads.", show_default="number of cores", rich_help_panel=MODEL
-    ),
+    int, model_option(min=1, help="Number of threads.", show_default="number of cores")
 ]
 
 

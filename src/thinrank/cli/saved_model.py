@@ -14,7 +14,7 @@ from thinrank.cli.training_data import DataRequest, TrainingData, load_data
 from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
 from thinrank.persistence import ModelFileError, read_extra
-from thinrank.persistence.files import ARRAYS
+from thinrank.persistence.files import ARRAYS, DOCUMENT
 from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import Encoding, TableError, checksum
 from thinrank.tables.write import as_written, plain_text
@@ -113,12 +113,14 @@ def _changed(request: DataRequest, checksums: dict[str, str | None]) -> str | No
 
 
 def check_not_data(out: Path, model: SavedModel, *files: Path | None) -> None:
-    """Raise an error if an output would replace an input, or the data of the fit."""
+    """Raise an error if an output would replace an input, the data of the fit, or the model."""
     data = {} if model.record is None else model.record["data"]
-    fitted = [model.folder / data[name] for name in ("x", "y") if data.get(name)]
-    for file in (*fitted, *(file for file in files if file is not None)):
-        if out.exists() and file.exists() and out.samefile(file):
-            raise UnusableArgumentError(f"{out} is a file of the data, which is never replaced")
+    names = [DOCUMENT, ARRAYS, *(data[name] for name in ("x", "y") if data.get(name))]
+    for file in (*(model.folder / name for name in names), *files):
+        if file is not None and out.exists() and file.exists() and out.samefile(file):
+            raise UnusableArgumentError(
+                f"{out} is a file of the data or of the model, which is never replaced"
+            )
 
 
 def as_json(estimator: Any) -> dict[str, Any]:
