@@ -58,7 +58,6 @@ LOSSES = {
         X, Y, sample_weight=weight, ridge=0.1
     ),
     "denoising": lambda X, Y, weight, M: Denoising(M),
-    "denoising with ridge": lambda X, Y, weight, M: Denoising(M, ridge=0.1),
     "per task": lambda X, Y, weight, M: PerTask(X, Y[:, 0], [i % 9 for i in range(len(data()[0]))]),
     "missing entries": lambda X, Y, weight, M: GeneralizedLinear(
         X, Y, Gaussian(), entry_weight=1.0 * observed(), ridge=0.1

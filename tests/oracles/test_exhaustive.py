@@ -9,7 +9,7 @@ from closed_forms import best_over_supports
 import thinrank as tr
 
 STARTS = ("lasso", "group_lasso", "proximal", "screening", "spectral")
-FEW, MANY = 30, 200
+FEW, MANY = 20, 200
 
 
 def tiny_sizes(rng):

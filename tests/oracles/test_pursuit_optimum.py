@@ -42,10 +42,10 @@ def solved(X, Y, sizes, ridge=0.0, **options):
     ).factors
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
 def test_without_a_margin_it_is_the_minimum(ridge):
     excesses = []
-    for index in range(80):
+    for index in range(40):
         X, Y, _, _, sizes = correlated_problem(index, seed=0)
         best, _, _ = best_over_supports(X, Y, *sizes, ridge)
         theta = solved(X, Y, sizes, ridge, exchange_penalty=0.0, tol=1e-12).theta
@@ -60,7 +60,7 @@ def test_without_a_margin_it_is_the_minimum(ridge):
 
 def test_with_the_default_margin_fresh_data_are_predicted_no_worse():
     ours, minimum = 0.0, 0.0
-    for index in range(64):
+    for index in range(32):
         X, Y, theta, covariance, sizes = correlated_problem(index, seed=1)
         for_ours = solved(X, Y, sizes).theta - theta
         _, rows, columns = best_over_supports(X, Y, *sizes)
