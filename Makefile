@@ -134,17 +134,11 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rl_families.py \
 		--markdown $(RESULTS)/rl_families.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
-	if [ -n "$$THINRANK_DATA" ] && [ -n "$$THINRANK_DEMO_MOVIE" ]; then OMP_NUM_THREADS=1 \
-		$(BIN)/python benchmarks/calcium_movies.py --seed 40000 --small 3 --large 1 \
-		--markdown $(RESULTS)/calcium_movies.md; fi
-	if [ -n "$$THINRANK_DATA" ] && [ -n "$$THINRANK_DEMO_MOVIE" ]; then \
-		test -x $(SUITE2P)/bin/python || $(PYTHON) -m venv $(SUITE2P); \
-		$(SUITE2P)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
-			-r benchmarks/calcium_requirements.txt; \
-		$(SUITE2P)/bin/python benchmarks/calcium_speed.py --seed 40000 --peaks 4 2 \
-			--repetitions 3 --markdown $(RESULTS)/calcium_speed.md; fi
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
-		--markdown $(RESULTS)/calcium_separation.md
+	test -x $(SUITE2P)/bin/python || $(PYTHON) -m venv $(SUITE2P)
+	$(SUITE2P)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
+		-r benchmarks/calcium_requirements.txt
+	OMP_NUM_THREADS=1 $(SUITE2P)/bin/python benchmarks/calcium_movies.py --suite2p \
+		--markdown $(RESULTS)/calcium_movies.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \
 		--markdown $(RESULTS)/calcium_motion.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/matrix_sensing.py \

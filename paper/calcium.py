@@ -21,8 +21,7 @@ from thinrank.calcium import (
     pixel_auc,
     score_regions,
 )
-from thinrank.calcium.regions import connected_regions
-from thinrank.calcium.windows import mask_of, window
+from thinrank.calcium.regions import connected_regions, mask_of, window
 from thinrank.core.imports import import_optional
 from thinrank.designs import RecursiveFilter
 from thinrank.report.calcium_movie import (

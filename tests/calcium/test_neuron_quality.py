@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from thinrank.calcium import Fluorescence, Quality
-from thinrank.calcium.fluorescence import RestingLevel
+from thinrank.calcium.binning import RestingLevel
 from thinrank.calcium.quality import measure_quality
 
 

@@ -1,8 +1,7 @@
 """Calcium imaging: find neurons, their traces and spikes in a fluorescence movie."""
 
-from thinrank.calcium.chosen import select_neurons
 from thinrank.calcium.decisions import Decision, Decisions, accepted_neurons, read_decisions
-from thinrank.calcium.errors import MovieError
+from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.export import (
     export_results,
     read_regions,
@@ -15,10 +14,10 @@ from thinrank.calcium.export import (
 from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Fluorescence
-from thinrank.calcium.frame_rate import read_frame_rate
-from thinrank.calcium.imaging import CalciumImaging
-from thinrank.calcium.nonnegative_deconvolution import deconvolve
+from thinrank.calcium.imaging import CalciumImaging, select_neurons
+from thinrank.calcium.pipeline import Neurons
 from thinrank.calcium.quality import Quality
+from thinrank.calcium.readers import MovieError, read_frame_rate
 from thinrank.calcium.registration import Registration, register
 from thinrank.calcium.scores import Scores, match_regions, pixel_auc, score_regions
 from thinrank.calcium.simulate import MovieTruth, make_movie
@@ -30,6 +29,7 @@ __all__ = [
     "Fluorescence",
     "MovieError",
     "MovieTruth",
+    "Neurons",
     "Quality",
     "Registration",
     "Scores",

@@ -1,32 +1,41 @@
-"""A movie in bins of a few frames, for finding neurons: short enough to see every transient."""
+"""A movie in bins of a few frames, and what is taken from it: baseline, background and noise.
+
+The background is light that changes on a scale wider than any neuron. The means of coarse cells are
+smoothed by a Gaussian filter G, twice over: 2G − G² has a much smaller bias than G where the
+background is curved, and neurons pass it almost as little. What is subtracted from a pixel is this
+background times the pixel's gain, its regression coefficient. Without a gain, dark pixels would
+show the background upside down.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
+from scipy.sparse import csr_array
+from scipy.special import ndtri
 
-from thinrank.calcium.errors import MovieError
+from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.movie import Movie
-from thinrank.calcium.stages import StageProgress
+from thinrank.calcium.readers import MovieError
 from thinrank.core.resources import threads_in_use
 
 # Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
-# A long movie shows as much in longer bins, in less time.
-_ENOUGH_BINS = 300
-# Bins are still shorter in movies that would have fewer than this many of them.
-_FEWEST_BINS = 200
+# A long movie shows as much in longer bins, in less time. Bins are still shorter in movies that
+# would have fewer than the second number of them.
+_ENOUGH_BINS, _FEWEST_BINS = 300, 200
 # Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
 # in larger movies.
 _MOST_ENTRIES = 1 << 27
 # Numbers of bins that noise levels and medians are computed from. With 150 bins the standard error
 # of a noise level is 7 %.
-_NOISE_BINS = _MEDIAN_BINS = 150
-# Number of entries from which medians are computed in several threads: some milliseconds.
-_WORTH_THREADS = 1 << 19
-# The median of |z| of a standard normal variable z.
-_NORMAL_MEDIAN = 0.6745
+_SOME_BINS = 150
+# Smallest noise level of a pixel, relative to the median. Without it, pixels at the margin of a
+# registered movie, which hardly have any noise, would be scaled up. Rule of thumb.
+_LEAST_NOISE = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,17 @@ class BinnedMovie:
     length: int  # number of frames of a bin
     mean_image: np.ndarray  # (height, width) mean of all frames
     live: np.ndarray  # (height, width) false for pixels that never change
+
+    def unit_noise(self, own: bool) -> np.ndarray:
+        """Unit of each pixel: its noise level, or the median noise level; 0 for dead pixels.
+
+        Shapes: result (height, width).
+        """
+        noise = noise_level(self.rough)
+        alive = self.live & (noise > 0)
+        typical = np.float32(np.median(noise[alive])) if alive.any() else np.float32(1)
+        noise = np.maximum(noise, _LEAST_NOISE * typical) if own else np.full_like(noise, typical)
+        return np.where(self.live, noise, 0).astype(np.float32)
 
 
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
@@ -61,23 +81,21 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     return int(max(wanted, least, 1))
 
 
-def bin_movie(movie: Movie, length: int, progress: StageProgress) -> BinnedMovie:
+def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> BinnedMovie:
     """Read a movie once and bin it."""
     frames, height, width = movie.shape
     bins = frames // length
     values = np.empty((height, width, bins), dtype=np.float32)
-    every = max(1, bins // _NOISE_BINS)
+    every = max(1, bins // _SOME_BINS)
     rough = np.empty((height, width, -(-bins // every)), dtype=np.float32)
     mean, live = np.empty((height, width), dtype=np.float32), np.empty((height, width), dtype=bool)
     for first, block in movie.blocks():
         progress(first / height)
         here = slice(first, first + block.shape[1])
         live[here] = (block != block[0]).any(axis=0)
+        mean[here] = block.mean(axis=0, dtype=np.float64)
         parts = block[: bins * length].reshape(bins, length, *block.shape[1:])
-        means = parts.mean(axis=1)
-        values[here] = np.moveaxis(means, 0, 2)
-        total = length * means.sum(axis=0, dtype=np.float64)
-        mean[here] = (total + block[bins * length :].sum(axis=0, dtype=np.float64)) / frames
+        values[here] = np.moveaxis(parts.mean(axis=1), 0, 2)
         if length == 1:
             difference = np.diff(block[:bins], axis=0, append=block[bins - 2 : bins - 1])[::every]
             rough[here] = np.moveaxis(difference, 0, 2) / np.float32(2**0.5)
@@ -97,7 +115,7 @@ def noise_level(rough: np.ndarray) -> np.ndarray:
 
     Shapes: ``rough`` (height, width, n_noise_bins), result (height, width).
     """
-    return middle(np.abs(rough)) / np.float32(_NORMAL_MEDIAN)
+    return middle(np.abs(rough)) / np.float32(NORMAL_MEDIAN)
 
 
 def middle(values: np.ndarray) -> np.ndarray:
@@ -105,8 +123,7 @@ def middle(values: np.ndarray) -> np.ndarray:
 
     Shapes: result (height, width).
     """
-    every = max(1, values.shape[2] // _MEDIAN_BINS)
-    some = values[..., ::every]
+    some = values[..., :: max(1, values.shape[2] // _SOME_BINS)]
     if some.shape[2] % 2 == 0:
         some = some[..., 1:]  # of an odd number, the median is a single value, which is faster
     half = some.shape[2] // 2
@@ -114,8 +131,222 @@ def middle(values: np.ndarray) -> np.ndarray:
     def medians(part: np.ndarray) -> np.ndarray:
         return np.asarray(np.partition(part, half, axis=2)[..., half])
 
-    threads = threads_in_use() if some.size >= _WORTH_THREADS else 1
-    if threads == 1:
-        return medians(some)
-    with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(medians, np.array_split(some, threads))))
+    with ThreadPoolExecutor(threads_in_use()) as pool:
+        return np.concatenate(list(pool.map(medians, np.array_split(some, threads_in_use()))))
+
+
+@dataclass(frozen=True)
+class RestingLevel:
+    """The level of traces or pixels at rest."""
+
+    percentile: float  # above 0 and below 100
+    # number of frames of a window. Windows overlap by half, and the level is interpolated between
+    # their centers
+    window: int
+    # "median", "percentile" (running, raised to the median of the noise) or "none"
+    kind: str = "percentile"
+
+    def knots(self, frames: int) -> tuple[np.ndarray, int]:
+        """Centers of the windows and their length; a single knot for a constant level."""
+        window = min(self.window, frames)
+        if self.kind != "percentile" or window == frames:
+            return np.array([frames // 2]), frames
+        starts = np.linspace(0, frames - window, max(2, round(2 * frames / window) - 1))
+        return np.round(starts).astype(int) + window // 2, window
+
+    def levels(self, values: np.ndarray) -> np.ndarray:
+        """The levels at the knots.
+
+        Shapes: ``values`` (n_signals, n_frames), result (n_knots, n_signals).
+        """
+        knots, window = self.knots(values.shape[1])
+        if self.kind == "none":
+            return np.zeros((1, len(values)), dtype=np.float32)
+        if self.kind == "median":
+            return np.median(values, axis=1)[None].astype(np.float32)
+        spans = [values[:, max(k - window // 2, 0) : k - window // 2 + window] for k in knots]
+        levels = np.stack([np.percentile(span, self.percentile, axis=1) for span in spans])
+        # for independent standard normal a and b, E|a − b| = 2/√π. The mean is used because the
+        # median is zero for counts of few photons
+        noise = np.abs(np.diff(values, axis=1)).mean(axis=1) * (np.pi**0.5 / 2)
+        return np.asarray(levels - noise * ndtri(self.percentile / 100), dtype=np.float32)
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """The level in each frame.
+
+        Shapes: ``values`` (n_signals, n_frames), result (n_signals, n_frames).
+        """
+        running = interpolated(self.levels(values), self.knots(values.shape[1])[0], values.shape[1])
+        return np.ascontiguousarray(np.broadcast_to(running, values.shape[::-1]).T)
+
+
+def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarray:
+    """Interpolate levels between knots.
+
+    Shapes: ``levels`` (n_knots, n_pixels), ``knots`` (n_knots,), result (n_frames, n_pixels), or
+    (1, n_pixels) if there is a single knot.
+    """
+    if len(knots) == 1:
+        return levels
+    times = np.clip(np.arange(frames), knots[0], knots[-1])
+    left = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, len(knots) - 2)
+    share = (times - knots[left]) / (knots[left + 1] - knots[left])
+    share = share.astype(np.float32)[:, None]
+    return levels[left] * (1 - share) + levels[left + 1] * share
+
+
+def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
+    """A Gaussian filter of each frame.
+
+    Shapes: ``values`` (height, width, n_frames), result of the same shape.
+    """
+    if width == 0:
+        return values.copy()
+    return _filtered(values, *(_gaussian(side, width) for side in values.shape[:2]))
+
+
+def _gaussian(side: int, width: float) -> np.ndarray:
+    """A Gaussian filter along one side, as a matrix. Weights sum to 1, also at the edges."""
+    apart = np.subtract.outer(np.arange(side), np.arange(side))
+    weights = np.exp(-0.5 * (apart / width) ** 2)
+    weights[np.abs(apart) > 3 * width + 0.5] = 0
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def _filtered(grid: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
+    """A grid filtered by one banded matrix along its rows and another along its columns.
+
+    Sixteen lines at a time: more of them need more operations on zeros, fewer smaller products.
+    """
+    result = np.empty_like(grid)
+    for top in range(0, len(grid), 16):
+        rows = slice(top, top + 16)
+        near = np.flatnonzero(down[rows].any(axis=0))
+        used = slice(near[0], near[-1] + 1)
+        lines = down[rows, used].astype(grid.dtype) @ grid[used].reshape(used.stop - used.start, -1)
+        lines = lines.reshape(-1, *grid.shape[1:])
+        for left in range(0, grid.shape[1], 16):
+            columns = slice(left, left + 16)
+            beside = np.flatnonzero(across[columns].any(axis=0))
+            band = slice(beside[0], beside[-1] + 1)
+            weights = across[columns, band].astype(grid.dtype)
+            np.matmul(weights, lines[:, band], out=result[rows, columns])
+    return result
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """Square cells that cover a frame."""
+
+    shape: tuple[int, int]  # shape of a frame
+    width: float  # standard deviation of the filter, in pixels
+
+    @property
+    def cell(self) -> int:
+        """Side length of a cell, in pixels: linear interpolation between them is accurate."""
+        return max(1, round(self.width / 3))
+
+    @property
+    def cells(self) -> tuple[int, int]:
+        """Numbers of rows and columns of cells."""
+        height, width = self.shape
+        return -(-height // self.cell), -(-width // self.cell)
+
+    def means(self, values: np.ndarray, first: int = 0) -> np.ndarray:
+        """Means of the cells, of lines that begin at a line that is a multiple of the cell.
+
+        Shapes: result (n_cell_rows, n_cell_columns, …).
+        """
+        if first % self.cell:
+            raise ValueError(f"first must be a multiple of {self.cell}, got {first}")
+        sums = _cell_sums(_cell_sums(values, 1, self.cell), 0, self.cell)
+        counts = [
+            np.diff(np.append(np.arange(0, side, self.cell), side)) for side in values.shape[:2]
+        ]
+        counted = np.outer(*counts).reshape(*sums.shape[:2], *[1] * (values.ndim - 2))
+        return np.asarray(sums / counted.astype(values.dtype))
+
+    def smoothed(self, grid: np.ndarray) -> np.ndarray:
+        """The filter 2G − G² of a grid of shape (n_cell_rows, n_cell_columns, …)."""
+        width = self.width / self.cell
+        down, across = (
+            gaussian_filter1d(np.eye(side), width, axis=0, mode="nearest", truncate=3.0)
+            for side in grid.shape[:2]
+        )
+        flat = grid.reshape(*grid.shape[:2], -1)
+        once = _filtered(flat, down, across)
+        return np.asarray(2 * once - _filtered(once, down, across)).reshape(grid.shape)
+
+    def line(self, grid: np.ndarray, row: int) -> np.ndarray:
+        """Linear interpolation of a grid along one line of the frame."""
+        upper, lower, share = (part[row] for part in self._between(0))
+        here = grid[upper] * (1 - share) + grid[lower] * share
+        left, right, shares = self._between(1)
+        shares = shares.reshape(-1, *[1] * (grid.ndim - 2))
+        return np.asarray(here[left] * (1 - shares) + here[right] * shares)
+
+    def interpolation(self) -> csr_array:
+        """The interpolation as a matrix of shape (height * width, n_cells)."""
+        (upper, lower, down), (left, right, across) = self._between(0), self._between(1)
+        columns = self.cells[1]
+        index, weights = [], []
+        for i, v in ((upper, 1 - down), (lower, down)):
+            for j, h in ((left, 1 - across), (right, across)):
+                index.append((i[:, None] * columns + j).ravel())
+                weights.append(np.outer(v, h).ravel())
+        rows = np.tile(np.arange(self.shape[0] * self.shape[1]), 4)
+        shape = (self.shape[0] * self.shape[1], self.cells[0] * columns)
+        return csr_array((np.concatenate(weights), (rows, np.concatenate(index))), shape=shape)
+
+    def _between(self, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each line or column: the cells before and after it, and the share of the second."""
+        side, count = self.shape[axis], self.cells[axis]
+        edges = np.append(np.arange(count) * self.cell, side)
+        middles = (edges[:-1] + edges[1:] - 1) / 2
+        places = np.clip(np.arange(side), middles[0], middles[-1])
+        before = np.clip(np.searchsorted(middles, places, side="right") - 1, 0, max(count - 2, 0))
+        after = np.minimum(before + 1, count - 1)
+        gap = np.where(after > before, middles[after] - middles[before], 1.0)
+        return before, after, ((places - middles[before]) / gap).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Background:
+    """The background of a binned movie."""
+
+    grid: CellGrid
+    gain: np.ndarray  # (height, width) factor of each pixel
+
+
+def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Background:
+    """Fit the background of a movie without neurons, and subtract it in place.
+
+    Shapes: ``rest`` (height, width, n_bins).
+    """
+    cells = CellGrid((rest.shape[0], rest.shape[1]), width)
+    grid = cells.smoothed(cells.means(rest))
+    grid -= np.median(grid, axis=2, keepdims=True)
+    gain = np.zeros(rest.shape[:2], dtype=np.float32)
+    for row, line in enumerate(rest):
+        wide = cells.line(grid, row)
+        shared = np.einsum("ij,ij->i", line, wide)
+        own = np.einsum("ij,ij->i", wide, wide)
+        np.divide(shared, own, out=gain[row], where=own > 0)
+        np.clip(gain[row], 0, largest_gain, out=gain[row])
+        wide *= gain[row][:, None]
+        line -= wide
+    return Background(cells, gain)
+
+
+def _cell_sums(values: np.ndarray, axis: int, cell: int) -> np.ndarray:
+    """Sums of ``cell`` successive entries along an axis; the last sum may have fewer.
+
+    Slices are added one after another, which is much faster than ``np.add.reduceat`` if the axis
+    is not the last one in memory.
+    """
+    along = np.moveaxis(values, axis, 0)
+    sums = along[::cell].copy(order="K")  # in the order of the memory, whatever the axes
+    for step in range(1, cell):
+        part = along[step::cell]
+        sums[: len(part)] += part
+    return np.moveaxis(sums, 0, axis)

@@ -1,22 +1,85 @@
-"""Spikes of single traces: exact ℓ₀ deconvolution of each neuron."""
+"""Spikes of fluorescence that decays by γ per frame: which frames, and how large.
+
+The signals that begin at the frames t₁ < t₂ < … and decay within every segment [tᵢ, tᵢ₊₁), each
+from its own level, are spanned by orthogonal columns, so that least squares separates into the
+segments. Dynamic programming over the last spike frame therefore finds the best set of frames
+exactly (Jewell & Witten 2018), for one trace or for all directions of a movie together. Sizes that
+are at least 0 follow by pooling segments (Friedrich, Zhou & Paninski 2017).
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
-from thinrank.calcium.demixing import rising_levels
-from thinrank.calcium.segments import Segments
+import numpy as np
+from scipy.sparse import csr_array
 
 # The median of |z| of a standard normal variable z.
-_NORMAL_MEDIAN = 0.6745
-# A spike must explain this many times log(n_frames) variances of the noise. Rule of thumb: 2 is
-# about what the largest of n_frames squared normal variables reaches.
-_PENALTY = 2.0
+NORMAL_MEDIAN = 0.6745
 # A segment is truncated where its decay is below this fraction: what it explains after that is
 # below 10⁻⁴ of the whole.
 _FADED = 1e-2
 # Number of entries of the gains of all traces that are computed at once: 64 MiB.
 _MOST_ENTRIES = 1 << 24
+
+
+def deconvolve(values: Any, decay: float, *, penalty: float = 0.0) -> np.ndarray:
+    """Non-negative increments whose decaying sum is nearest to some traces.
+
+    For every trace y, the sum of squares of y − c is minimized over c with the increments
+    s_t = c_t − γ c_{t−1} ≥ 0 and c_0 ≥ 0. Without a penalty noise leaves small increments in many
+    frames. With one, increments are limited to the frames for which the sum of squares plus a
+    penalty for each frame is smallest.
+
+    Parameters
+    ----------
+    values : array of shape (n_neurons, n_frames)
+        Fluorescence above its baseline.
+    decay : float
+        γ, the fraction of the fluorescence that is left after one frame; at least 0, below 1.
+    penalty : float, default=0.0
+        What an increment must explain, in units of log(n_frames) variances of the noise. 2 is about
+        what the largest of n_frames squared normal variables reaches.
+
+    Returns
+    -------
+    ndarray of shape (n_neurons, n_frames), float32
+        The increments, in the units of the values.
+
+    References
+    ----------
+    J. Friedrich, P. Zhou and L. Paninski, Fast online deconvolution of calcium imaging data, PLOS
+    Computational Biology 13 (2017). S. Jewell and D. Witten, Exact spike train inference via ℓ0
+    optimization, Annals of Applied Statistics 12 (2018).
+
+    Examples
+    --------
+    >>> from thinrank.calcium import deconvolve
+    >>> deconvolve([[0, 2, 1, 0.5, 4.25]], 0.5).tolist()
+    [[0.0, 2.0, 0.0, 0.0, 4.0]]
+    """
+    if not isinstance(decay, Real) or isinstance(decay, bool) or not 0 <= decay < 1:
+        raise ValueError(f"decay must be a number at least 0 and below 1, got {decay!r}")
+    if not isinstance(penalty, Real) or isinstance(penalty, bool) or not 0 <= penalty < np.inf:
+        raise ValueError(f"penalty must be a number at least 0, got {penalty!r}")
+    traces = np.asarray(values, dtype=np.float64)
+    if traces.ndim != 2:
+        raise ValueError(
+            f"values must have the shape (n_neurons, n_frames), got shape {traces.shape}"
+        )
+    if not np.isfinite(traces).all():
+        raise ValueError("values must not contain NaN or infinity")
+    total = traces.shape[1]
+    chosen = [np.arange(total)] * len(traces)
+    if penalty and total > 1:
+        chosen = _chosen_frames(traces, decay, penalty)
+    increments = [
+        Segments(frames, decay, total).increments(trace)
+        for trace, frames in zip(traces, chosen, strict=True)
+    ]
+    return np.array(increments, dtype=np.float32).reshape(traces.shape)
 
 
 def trace_noise(traces: np.ndarray) -> np.ndarray:
@@ -25,51 +88,138 @@ def trace_noise(traces: np.ndarray) -> np.ndarray:
     Shapes: ``traces`` (…, n_frames), result (…).
     """
     differences = np.abs(np.diff(traces, axis=-1))
-    return np.asarray(np.median(differences, axis=-1) / (_NORMAL_MEDIAN * 2**0.5))
+    return np.asarray(np.median(differences, axis=-1) / (NORMAL_MEDIAN * 2**0.5))
 
 
-def exact_spikes(traces: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarray]:
-    """The spikes of traces, and the traces without noise.
+@dataclass(frozen=True)
+class Segments:
+    """The segments that begin at given frames."""
 
-    Among all sets of spike frames, the one is chosen for which the sum of squares that is left,
-    plus a penalty for each spike, is smallest (Jewell & Witten 2018). The spikes are then fitted
-    with the condition that they are at least 0.
+    frames: np.ndarray  # sorted first frames t₁ < t₂ < …
+    decay: float  # γ, the fraction of the fluorescence that is left after one frame
+    total: int  # number of frames of the movie
 
-    Shapes: ``traces`` (n_neurons, n_frames), ``spikes`` (n_neurons, n_frames), ``denoised``
-    (n_neurons, n_frames).
-    """
-    total = traces.shape[1]
-    spikes, denoised = np.zeros(traces.shape), np.zeros(traces.shape)
-    penalties = _PENALTY * float(np.log(total)) * trace_noise(traces) ** 2
-    longest = 1
-    if decay > 0:
-        longest = min(total, int(np.ceil(np.log(_FADED) / np.log(decay))) + 1)
-    at_once = max(1, _MOST_ENTRIES // (total * longest))
-    for first in range(0, len(traces), at_once):
-        here = slice(first, first + at_once)
-        chosen = _spike_frames(traces[here], decay, longest, penalties[here])
-        for n, frames in enumerate(chosen, start=first):
-            if len(frames) == 0:
-                continue
-            segments = Segments(frames, decay, total)
-            basis = segments.basis(np.float64)
-            levels = rising_levels(basis @ traces[n], segments)
-            denoised[n] = basis.T @ levels
-            heights = levels / np.sqrt(segments.energies)
-            spikes[n, frames] = np.maximum(segments.spikes(heights[:, None])[:, 0], 0)
-    return spikes, denoised
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of frames of each segment."""
+        return np.diff(np.append(self.frames, self.total))
+
+    @property
+    def energies(self) -> np.ndarray:
+        """Σ γ^{2(t − tᵢ)} over each segment."""
+        return (1 - self.decay ** (2 * self.lengths)) / (1 - self.decay**2)
+
+    def basis(self, dtype: type = np.float32) -> csr_array:
+        """Orthonormal basis of the signals that decay within each segment.
+
+        Shapes: result (n_segments, n_frames).
+        """
+        lengths = self.lengths
+        columns = np.arange(self.frames[0] if len(self.frames) else self.total, self.total)
+        since = columns - np.repeat(self.frames, lengths)
+        values = self.decay**since / np.sqrt(np.repeat(self.energies, lengths))
+        rows = np.repeat(np.arange(len(self.frames)), lengths)
+        shape = (len(self.frames), self.total)
+        return csr_array((values.astype(dtype), (rows, columns)), shape=shape)
+
+    def spikes(self, levels: np.ndarray) -> np.ndarray:
+        """Convert levels to spikes: each level minus what is left of the level before.
+
+        Shapes: ``levels`` (n_segments, …), result (n_segments, …).
+        """
+        left = (self.decay ** self.lengths[:-1]).reshape(-1, *[1] * (levels.ndim - 1))
+        jumps = np.array(levels)
+        jumps[1:] -= left * levels[:-1]
+        return jumps
+
+    def increments(self, trace: np.ndarray) -> np.ndarray:
+        """Increments at the first frames, at least 0, whose decaying sum is nearest to a trace.
+
+        A level must not be below what is left of the level before. Consecutive segments that
+        violate this are pooled, as in isotonic regression; one pass gives the exact solution.
+
+        Shapes: ``trace`` (n_frames,), result (n_frames,).
+        """
+        result = np.zeros(self.total)
+        if not len(self.frames):
+            return result
+        energies = self.energies
+        fitted = (self.basis(np.float64) @ trace) / np.sqrt(energies)
+        starts = self.frames.tolist()
+        pools: list[tuple[float, float, int]] = []  # level, weight and first frame of each pool
+        for begin, own, energy in zip(starts, fitted.tolist(), energies.tolist(), strict=True):
+            level, weight, first = own, energy, begin
+            while pools:
+                before, mass, earlier = pools[-1]
+                left = self.decay ** (first - earlier)
+                if level >= left * before:
+                    break
+                pools.pop()
+                total = mass + left * left * weight
+                level, weight, first = (
+                    (mass * before + left * weight * level) / total,
+                    total,
+                    earlier,
+                )
+            pools.append((level, weight, first))
+        frames = np.array([pool[2] for pool in pools])
+        levels = np.maximum([pool[0] for pool in pools], 0.0)
+        result[frames] = np.maximum(Segments(frames, self.decay, self.total).spikes(levels), 0)
+        return result
 
 
-def _spike_frames(
-    traces: np.ndarray, decay: float, longest: int, penalties: np.ndarray
-) -> list[np.ndarray]:
-    """The best spike frames of each trace, by dynamic programming over the last spike frame.
-
-    The loop over the frames keeps the optima only. Where segments begin is found afterwards, for
-    the few that are chosen.
-    """
+def _chosen_frames(traces: np.ndarray, decay: float, penalty: float) -> list[np.ndarray]:
+    """The best spike frames of each trace."""
     count, total = traces.shape
-    gains = _gains(traces, decay, longest)
+    penalties = penalty * float(np.log(total)) * trace_noise(traces) ** 2
+    step = max(1, _MOST_ENTRIES // (total * _longest(decay, total)))
+    chosen: list[np.ndarray] = []
+    for first in range(0, count, step):
+        here = slice(first, first + step)
+        chosen += best_frames(segment_gains(traces[here].T[..., None], decay), penalties[here])
+    return chosen
+
+
+def _longest(decay: float, total: int) -> int:
+    """Number of frames after which almost nothing is left of a decay."""
+    return 1 if decay == 0 else min(total, int(np.ceil(np.log(_FADED) / np.log(decay))) + 1)
+
+
+def segment_gains(values: np.ndarray, decay: float) -> np.ndarray:
+    """What segments explain: entry (l, t, n) is for the segment from t − l to t of signal n.
+
+    g = ‖Σ γ^{t−a} z_t‖² / Σ γ^{2(t−a)} over the frames a ≤ t of the segment, where z_t is a row of
+    directions. A signal of a single direction explains nothing with a negative level.
+
+    Shapes: ``values`` (n_frames, n_signals, n_directions), result (n_lags, n_frames, n_signals).
+    """
+    total, count, directions = values.shape
+    columns = np.ascontiguousarray(values, dtype=np.float32)
+    gains = np.zeros((_longest(decay, total), total, count), dtype=np.float32)
+    sums = np.zeros_like(columns)
+    energy = 0.0
+    for lag, here in enumerate(gains):
+        weight = decay**lag
+        energy += weight**2
+        sums[lag:] = (sums[lag - 1 : -1] if lag else 0) + weight * columns[lag:]
+        level = np.maximum(sums[lag:], 0) if directions == 1 else sums[lag:]
+        np.einsum("tnd,tnd->tn", level, level, out=here[lag:])
+        here /= energy
+    return gains
+
+
+def best_frames(gains: np.ndarray, penalties: np.ndarray, *, gaps: bool = True) -> list[np.ndarray]:
+    """The spike frames of each signal whose segments explain the most, minus a penalty for each.
+
+    ``gaps``: whether segments may end before the next one begins, as those do that are 0 since a
+    negative level is not allowed.
+
+    Exact, by dynamic programming over the last spike frame. The loop over the frames keeps the
+    optima only; where segments begin is found afterwards, for the few that are chosen.
+
+    Shapes: ``gains`` (n_lags, n_frames, n_signals), ``penalties`` (n_signals,).
+    """
+    longest, total, count = gains.shape
     # best[longest + t] is the optimum over the frames before t; before the movie it is −∞
     best = np.full((longest + total + 1, count), -np.inf)
     best[longest] = 0
@@ -83,19 +233,20 @@ def _spike_frames(
         totals.max(axis=0, out=value)
         np.maximum(value, faded, out=value)
         value -= penalties
-        np.maximum(value, best[longest + t], out=best[longest + t + 1])
+        np.maximum(value, best[longest + t] if gaps else 0, out=best[longest + t + 1])
     return [
-        _traced_back(np.ascontiguousarray(best[:, n]), gains[:, :, n], longest)
+        _traced_back(np.ascontiguousarray(best[:, n]), gains[:, :, n], longest, gaps)
         for n in range(count)
     ]
 
 
-def _traced_back(best: np.ndarray, gains: np.ndarray, longest: int) -> np.ndarray:
-    """First frames of the segments of one trace, from the optima of all beginnings of it."""
-    rises = np.flatnonzero(best[longest + 1 :] > best[longest:-1])
+def _traced_back(best: np.ndarray, gains: np.ndarray, longest: int, gaps: bool) -> np.ndarray:
+    """First frames of the segments of one signal, from the optima of all beginnings of it."""
+    rises = np.flatnonzero(best[longest + 1 :] > (best[longest:-1] if gaps else 0))
+    begin = best.size - longest - 1
     whole = best[longest:-longest] + gains[-1, longest - 1 :]  # segments that decay completely
     chosen: list[int] = []
-    while len(rises):
+    while len(rises) and (gaps or rises[-1] == begin - 1):
         t = int(rises[-1])  # the last frame of a segment
         totals = best[t + longest : t : -1] + gains[:, t]
         lag = int(totals.argmax())
@@ -106,21 +257,3 @@ def _traced_back(best: np.ndarray, gains: np.ndarray, longest: int) -> np.ndarra
         chosen.append(begin)
         rises = rises[: np.searchsorted(rises, begin)]
     return np.array(chosen[::-1], dtype=int)
-
-
-def _gains(traces: np.ndarray, decay: float, longest: int) -> np.ndarray:
-    """What the segments explain: entry (l, t, n) is for the segment from t − l to t of trace n."""
-    count, total = traces.shape
-    columns = np.ascontiguousarray(traces.T, dtype=np.float32)
-    gains = np.zeros((longest, total, count), dtype=np.float32)
-    sums = np.zeros_like(columns)
-    energy = 0.0
-    for lag in range(longest):
-        weight = decay**lag
-        energy += weight**2
-        sums[lag:] = (sums[lag - 1 : -1] if lag else 0) + weight * columns[lag:]
-        here = gains[lag, lag:]
-        np.maximum(sums[lag:], 0, out=here)
-        here *= here
-        here /= energy
-    return gains

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import distance_transform_edt
 from scipy.sparse import csr_array, vstack
-from scipy.special import ndtri
 
-from thinrank.calcium.deconvolution import trace_noise
+from thinrank.calcium.binning import RestingLevel
+from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.movie import Movie
-from thinrank.calcium.neuropil import surroundings
-from thinrank.calcium.nonnegative_deconvolution import deconvolve
-from thinrank.calcium.preprocessing import interpolated
-from thinrank.calcium.stages import StageProgress
+
+# Pixels between a region and its surroundings, which the light of the neuron still reaches, and
+# the number of pixels of the surroundings: suite2p's inner_neuropil_radius and
+# min_neuropil_pixels.
+_GAP = 2.0
+_PIXELS = 350
+# Pixels from the edge of a region to that of the window in which its surroundings are searched: a
+# ring of this width around a single pixel has 2600 pixels, so that there are enough between
+# densely packed neurons too.
+_REACH = 28
 
 
 @dataclass(frozen=True)
@@ -68,33 +76,6 @@ class Fluorescence:
         )
 
 
-@dataclass(frozen=True)
-class RestingLevel:
-    """A running percentile, raised to the median of the noise."""
-
-    percentile: float  # above 0 and below 100
-    # number of frames of a window. Windows overlap by half, and the level is interpolated between
-    # their centers
-    window: int
-
-    def of(self, values: np.ndarray) -> np.ndarray:
-        """The level of each trace.
-
-        Shapes: result (n_neurons, n_frames).
-        """
-        frames = values.shape[1]
-        window = min(self.window, frames)
-        starts = np.array([0])
-        if window < frames:
-            spaced = np.linspace(0, frames - window, max(2, round(2 * frames / window) - 1))
-            starts = np.round(spaced).astype(int)
-        spans = [values[:, start : start + window] for start in starts]
-        levels = np.stack([np.percentile(span, self.percentile, axis=1) for span in spans])
-        levels -= trace_noise(values) * ndtri(self.percentile / 100)
-        running = interpolated(levels.astype(np.float32), starts + window // 2, frames)
-        return np.ascontiguousarray(np.broadcast_to(running, (frames, len(values))).T)
-
-
 def measure_fluorescence(
     movie: Movie,
     footprints: csr_array,
@@ -104,7 +85,7 @@ def measure_fluorescence(
     coefficient: float,
     resting: RestingLevel,
     decay: float,
-    progress: StageProgress,
+    progress: Callable[[float], None],
 ) -> Fluorescence:
     """Measure the light of each neuron and of its surroundings in the raw frames.
 
@@ -137,7 +118,9 @@ def _in_regions(
     return csr_array(vstack(rows)) if rows else csr_array((0, shape[0] * shape[1]))
 
 
-def _weighted_sums(movie: Movie, weights: csr_array, progress: StageProgress) -> np.ndarray:
+def _weighted_sums(
+    movie: Movie, weights: csr_array, progress: Callable[[float], None]
+) -> np.ndarray:
     """Sums over the pixels of every frame, weighted; of shape (n_rows_of_weights, n_frames)."""
     frames, height, width = movie.shape
     sums = np.zeros((frames, weights.shape[0]), dtype=np.float32)
@@ -149,3 +132,41 @@ def _weighted_sums(movie: Movie, weights: csr_array, progress: StageProgress) ->
         near = np.unique(part.indices)
         sums[:, near] += block.reshape(frames, -1) @ part[:, near].toarray()
     return np.ascontiguousarray(sums.T)
+
+
+def surroundings(
+    regions: list[np.ndarray], shape: tuple[int, int], usable: np.ndarray
+) -> csr_array:
+    """Weights that give the mean over the pixels around each region.
+
+    The nearest 350 pixels are taken that are more than two pixels away from the region, belong to
+    no other region and are usable; all there are within 28 pixels, if these are fewer.
+
+    Shapes: ``regions`` (n_pixels, 2), ``usable`` (height, width), result (n_neurons, height *
+    width).
+    """
+    free = np.array(usable, dtype=bool)
+    for region in regions:
+        free[tuple(region.T)] = False
+    chosen = [_around(region, shape, free) for region in regions]
+    counts = np.array([len(pixels) for pixels in chosen], dtype=np.int64)
+    weights = np.repeat(1 / np.maximum(counts, 1), counts)
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    pixels = np.concatenate([np.empty(0, dtype=np.int64), *chosen])
+    return csr_array((weights, pixels, bounds), shape=(len(regions), shape[0] * shape[1]))
+
+
+def _around(region: np.ndarray, shape: tuple[int, int], free: np.ndarray) -> np.ndarray:
+    """Sorted flat indices of the free pixels around a region."""
+    low = np.maximum(region.min(axis=0) - _REACH, 0)
+    high = np.minimum(region.max(axis=0) + _REACH + 1, shape)
+    outside = np.ones(high - low, dtype=bool)
+    outside[tuple((region - low).T)] = False
+    distances = distance_transform_edt(outside)
+    near = free[low[0] : high[0], low[1] : high[1]] & (distances > _GAP) & (distances <= _REACH)
+    rows, columns = np.nonzero(near)
+    # all pixels at one distance are taken, or none: a part of them would lie on one side
+    order = np.sort(distances[near])
+    farthest = order[min(_PIXELS, len(order)) - 1] if len(order) else 0.0
+    taken = distances[near] <= farthest
+    return (rows[taken] + low[0]) * shape[1] + columns[taken] + low[1]

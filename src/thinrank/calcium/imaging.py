@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from contextlib import ExitStack
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,21 +13,32 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank.calcium.decay import resolve_decay
+from thinrank.calcium.binning import interpolated
 from thinrank.calcium.fluorescence import Fluorescence
-from thinrank.calcium.local_search import fit_locally
-from thinrank.calcium.low_rank_fit import fit_low_rank
-from thinrank.calcium.measures import check_measures, measured, steady
 from thinrank.calcium.movie import open_movie
-from thinrank.calcium.movie_fit import MovieFit
-from thinrank.calcium.preprocessing import interpolated
+from thinrank.calcium.pipeline import MovieFit, Neurons, fit_movie, joined
 from thinrank.calcium.quality import Quality
+from thinrank.calcium.regions import label_image
+from thinrank.calcium.registration import registered, warn_of_motion
 from thinrank.calcium.scores import Scores, score_regions
-from thinrank.calcium.settings import check_settings, check_widths, fits_low_rank
-from thinrank.calcium.stages import reported_stages
+from thinrank.calcium.traces import resolve_decay
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
+from thinrank.core.imports import import_optional
+from thinrank.core.progress import progress_bar
 from thinrank.core.result import Status
 from thinrank.designs import RecursiveFilter
+from thinrank.minimize import as_solver
+
+# Parameters that are numbers, with the smallest value and the one that they must be below.
+_NUMBERS = {
+    "frame_rate": (0, 1e9),  # above that, the decay of one frame is 1 in floating point
+    "percentile": (0, 100),
+    "window": (0, 3e9),  # a century
+    "region_threshold": (0, 1),
+    "floor": (-1e-9, np.inf),
+    "neuropil": (-1e-9, 2 + 1e-9),  # more than any tissue has
+}
 
 
 class CalciumImaging(BaseEstimator):
@@ -92,11 +106,8 @@ class CalciumImaging(BaseEstimator):
         filter around bright neurons, or from motion, and should not count as activity. Infinity
         for no bound. Not used by the local search.
     neuron_radius : float or "auto", default="auto"
-        Approximate radius of a neuron, in pixels. The local search finds neurons whose radii differ
-        from the one it uses by a factor of up to 1.5, and it works best with 5 pixels. It uses
-        another radius only if the given one, or for "auto" that of the neurons it finds first,
-        differs from 5 pixels by more than this factor. With ``detection="low_rank"``, a given
-        radius is always used, and "auto" is 5 pixels.
+        Approximate radius of a neuron, in pixels, used as it is. "auto" is that of the bodies that
+        a first search finds, or 5 pixels with ``detection="low_rank"``.
     region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.
@@ -136,8 +147,7 @@ class CalciumImaging(BaseEstimator):
         ``sparse_footprints_``, a sparse array of shape (n_neurons, height * width).
     traces_ : ndarray of shape (n_neurons, n_frames), float32
         Denoised fluorescence of each neuron above the baseline, at its brightest pixel, in the
-        units of the movie. With ``detection="low_rank"`` it is that of the smoothed movie, in which
-        peaks are lower, by about a third for footprints with a standard deviation of 3 pixels.
+        units of the movie.
     spike_trains_ : ndarray of shape (n_neurons, n_frames), float32
         Spikes of each neuron, at least 0. Filtering them by G⁻¹ gives ``traces_``.
     regions_ : ndarray of shape (height, width) of int
@@ -150,6 +160,10 @@ class CalciumImaging(BaseEstimator):
     quality_ : Quality
         Signal-to-noise ratio of each neuron, correlation of its trace with its raw light, and
         whether it is doubtful.
+    rejected_ : Neurons
+        What was found but does not look like a neuron: footprints, traces, spike trains, regions,
+        fluorescence and quality, with the reason of each in ``quality.fault``.
+        :func:`select_neurons` can accept them.
     shifts_ : ndarray of shape (n_frames, 2) or None
         Displacement of each frame in pixels, if ``register=True``.
     decay_ : float
@@ -262,6 +276,7 @@ class CalciumImaging(BaseEstimator):
     region_coordinates_: list[np.ndarray]
     fluorescence_: Fluorescence
     quality_: Quality
+    rejected_: Neurons
     shifts_: np.ndarray | None
 
     def fit(
@@ -298,20 +313,77 @@ class CalciumImaging(BaseEstimator):
         MovieError
             If the movie cannot be used. A ValueError whose message names the file and the reason.
         """
-        check_settings(self)
-        check_measures(self)
+        low_rank = self._check()
         decay = resolve_decay(self.decay, self.frame_rate)
-        fit = fit_low_rank if fits_low_rank(self) else fit_locally
-        with (
-            reported_stages(progress, self.verbose) as stages,
-            open_movie(movie, dataset) as opened,
-        ):
-            check_widths(self, opened.shape)
-            self.shape_ = opened.shape
-            source = steady(self, opened, stages)
-            self._keep(fit(self, source, decay, stages))
-            self.fluorescence_, self.quality_ = measured(self, source, stages)
+        with ExitStack() as stack:
+            opened = stack.enter_context(open_movie(movie, dataset))
+            self._check_widths(opened.shape)
+            bar = progress_bar("opening", 1.0, count=False) if self.verbose > 0 else None
+            update = None if bar is None else stack.enter_context(bar)
+
+            def begin(name: str) -> Callable[[float], None]:
+                def advanced(fraction: float) -> None:
+                    if update is not None:
+                        update(fraction, description=name)
+                    if progress is not None:
+                        progress(name, fraction)
+
+                advanced(0.0)
+                return advanced
+
+            self.shape_, self.shifts_ = opened.shape, None
+            if self.register:
+                moved = registered(opened, begin("registration"))
+                opened.frames, self.shifts_ = moved.movie, moved.shifts
+            else:
+                warn_of_motion(opened)
+            self._keep(fit_movie(self, opened, decay, low_rank, begin))
         return self
+
+    def _check(self) -> bool:
+        """Check what does not depend on the movie; whether Θ is fitted to all of it."""
+        choices = {
+            "baseline": ("median", "percentile", "none"),
+            "detection": ("auto", "local", "low_rank"),
+            "register": (True, False),
+        }
+        for name, known in choices.items():
+            value = getattr(self, name)
+            if not isinstance(value, type(known[0])) or value not in known:
+                raise ValueError(f"{name} must be one of {known}, got {value!r}")
+        as_solver(self.solver, self.max_iter)
+        for name, (least, most) in _NUMBERS.items():
+            value = getattr(self, name)
+            if not _is_number(value) or not (least < value < most or value == most == np.inf):
+                raise ValueError(
+                    f"{name} must be above {least:g} and below {most:g}, got {value!r}"
+                )
+        for name, least in (("neuron_radius", 0.0), ("smoothing", -1e-9), ("background", -1e-9)):
+            value = getattr(self, name)
+            if not is_auto(value) and not (_is_number(value) and least < value < np.inf):
+                bound = "above 0" if least == 0 else "at least 0"
+                raise ValueError(f'{name} must be a number {bound} or "auto", got {value!r}')
+        if self.register:
+            import_optional("skimage.registration")
+        given = not all(map(is_auto, (self.rank, self.row_sparsity, self.column_sparsity)))
+        if self.detection == "local" and given:
+            raise ValueError(
+                'detection must be "auto" or "low_rank" if rank, row_sparsity or column_sparsity '
+                'is given, got "local"'
+            )
+        other = given or self.solver != "pursuit" or self.max_iter is not None
+        return self.detection == "low_rank" or (self.detection == "auto" and other)
+
+    def _check_widths(self, shape: tuple[int, int, int]) -> None:
+        """Raise an error for widths far beyond the frames, whose filters would need much memory."""
+        most = 10 * max(shape[1:])
+        for name in ("neuron_radius", "smoothing", "background"):
+            value = getattr(self, name)
+            if not is_auto(value) and value > most:
+                raise ValueError(
+                    f"{name} must be at most {most} pixels, 10 times the larger side of the "
+                    f"frames, got {value!r}"
+                )
 
     @property
     def rank_(self) -> int:
@@ -395,7 +467,86 @@ class CalciumImaging(BaseEstimator):
         self.decay_, self.radius_ = fit.decay, fit.radius
         self.mean_image_ = fit.mean_image
         self._knots, self._baseline, self._scale = fit.knots, fit.baseline, fit.scale
-        neurons = fit.neurons
-        self.sparse_footprints_ = neurons.footprints
-        self.spike_trains_, self.traces_ = neurons.spikes, neurons.traces
-        self.region_coordinates_, self.regions_ = neurons.regions, neurons.labels
+        count, total = fit.accepted, len(fit.neurons.regions)
+        use_neurons(self, fit.neurons.of(np.arange(count)))
+        self.rejected_ = fit.neurons.of(np.arange(count, total))
+
+
+def use_neurons(imaging: CalciumImaging, neurons: Neurons) -> None:
+    """Make these the neurons of a fit."""
+    imaging.sparse_footprints_ = neurons.footprints
+    imaging.spike_trains_, imaging.traces_ = neurons.spike_trains, neurons.traces
+    imaging.region_coordinates_ = neurons.regions
+    imaging.regions_ = label_image(
+        list(imaging.footprints_), neurons.regions, imaging.mean_image_.shape
+    )
+    imaging.fluorescence_, imaging.quality_ = neurons.fluorescence, neurons.quality
+
+
+def candidates_of(imaging: CalciumImaging) -> Neurons:
+    """The neurons of a fit, and then the candidates that were rejected."""
+    found = Neurons(
+        imaging.sparse_footprints_,
+        imaging.spike_trains_,
+        imaging.traces_,
+        imaging.region_coordinates_,
+        imaging.fluorescence_,
+        imaging.quality_,
+    )
+    rejected = getattr(imaging, "rejected_", None)  # models of earlier versions have none
+    return found if rejected is None else joined(found, rejected)
+
+
+def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
+    """A copy of a fit with some of its neurons, which are numbered anew from 1.
+
+    Θ, the denoised movie and everything else that does not belong to a single neuron stay as they
+    are.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+        A fitted estimator.
+    neurons : array of shape (n_kept,) of int, or of shape (n_neurons,) of bool
+        Indices of the neurons to keep, from 0 and without repetition, or whether to keep each. The
+        indices after those of the neurons are those of the rejected candidates.
+
+    Returns
+    -------
+    CalciumImaging
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> movie, truth = tr.calcium.make_movie(200, (40, 40), 3, n_close_pairs=1, random_state=1)
+    >>> imaging = tr.calcium.CalciumImaging(frame_rate=7).fit(movie)
+    >>> tr.calcium.select_neurons(imaging, ~imaging.quality_.doubtful).n_neurons_
+    3
+    """
+    everything, own = candidates_of(imaging), len(imaging.traces_)
+    count, chosen = len(everything.regions), np.asarray(neurons)
+    if chosen.dtype == bool:
+        if chosen.shape not in ((own,), (count,)):
+            raise ValueError(
+                f"neurons as a mask must have the shape ({own},), one entry per neuron, or "
+                f"({count},) with the rejected ones, got shape {chosen.shape}"
+            )
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise ValueError(
+            f"neurons must be a list of indices or a mask, got {chosen.dtype} of shape "
+            f"{chosen.shape}"
+        )
+    chosen = chosen.astype(np.int64)
+    if np.any((chosen < 0) | (chosen >= count)) or len(np.unique(chosen)) != len(chosen):
+        raise ValueError(
+            f"neurons must be different indices from 0 to {count - 1}, got {chosen.tolist()}"
+        )
+    result = copy.copy(imaging)
+    use_neurons(result, everything.of(chosen))
+    result.rejected_ = everything.of(chosen[:0])
+    return result
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.calcium.errors import MovieError
-from thinrank.calcium.readers import opened
+from thinrank.calcium.readers import MovieError, opened
 from thinrank.core.resources import prefetched
 
 _FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
@@ -63,7 +62,13 @@ class Movie:
             suspect = not np.isfinite(block.sum())
         if suspect:
             _clear_margins(block)
-            self._check_finite(block, first, frames.start or 0)
+            bad = np.argwhere(~np.isfinite(block))
+            if len(bad):
+                frame, line, column = (bad[0] + [frames.start or 0, first, 0]).tolist()
+                raise MovieError(
+                    self.name,
+                    f"contains NaN or infinity: frame {frame}, row {line}, column {column}",
+                )
         return block
 
     def blocks(
@@ -84,16 +89,6 @@ class Movie:
         ]
         return prefetched((first, self.lines(first, min(first + step, height))) for first in starts)
 
-    def _check_finite(self, block: np.ndarray, first: int, earliest: int) -> None:
-        bad = np.argwhere(~np.isfinite(block))
-        if len(bad):
-            frame, line, column = (int(i) for i in bad[0])
-            raise MovieError(
-                self.name,
-                f"contains NaN or infinity: frame {earliest + frame}, row {first + line}, "
-                f"column {column}",
-            )
-
 
 def _clear_margins(block: np.ndarray) -> None:
     """Set pixels at the margins of the lines to zero in all frames if they are NaN in any.
@@ -101,8 +96,6 @@ def _clear_margins(block: np.ndarray) -> None:
     Registration leaves such margins. A pixel belongs to a margin if it and all pixels between it
     and the left or the right edge are NaN in at least one frame; so do all pixels of a line that
     has nothing else. Pixels that never change are not used.
-
-    Shapes: ``block`` (n_frames, n_lines, width).
     """
     missing = np.isnan(block).any(axis=0)
     left = np.logical_and.accumulate(missing, axis=1)

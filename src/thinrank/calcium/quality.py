@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thinrank.calcium.binning import RestingLevel
 from thinrank.calcium.deconvolution import trace_noise
-from thinrank.calcium.fluorescence import Fluorescence, RestingLevel
+from thinrank.calcium.fluorescence import Fluorescence
 
 LEAST_CORRELATION = 0.2
 """Neurons whose traces correlate less with their raw light are doubtful. Rule of thumb: on movies
@@ -36,10 +37,18 @@ class Quality:
         light by least squares; it is negative if the light is darker where the trace is high.
     correlation : ndarray of shape (n_neurons,)
         Correlation of the trace with the light.
+    score : ndarray of shape (n_neurons,) or None
+        How much the footprint looks like a neuron, from 0 to 1; it is rejected below 0.5. None for
+        models of earlier versions.
+    fault : tuple of str
+        What is most unlike a neuron, one for each: "too small", "too large", "too long", "part of
+        a brighter neuron" or "no transients".
     """
 
     snr: np.ndarray
     correlation: np.ndarray
+    score: np.ndarray | None = None
+    fault: tuple[str, ...] = ()
 
     @property
     def doubtful(self) -> np.ndarray:
@@ -48,11 +57,17 @@ class Quality:
 
     def of(self, neurons: np.ndarray) -> Quality:
         """The same for some of the neurons, given by their indices."""
-        return Quality(self.snr[neurons], self.correlation[neurons])
+        score = None if self.score is None else self.score[neurons]
+        fault = tuple(self.fault[i] for i in neurons) if self.fault else ()
+        return Quality(self.snr[neurons], self.correlation[neurons], score, fault)
 
 
 def measure_quality(
-    traces: np.ndarray, fluorescence: Fluorescence, resting: RestingLevel
+    traces: np.ndarray,
+    fluorescence: Fluorescence,
+    resting: RestingLevel,
+    score: np.ndarray | None = None,
+    fault: tuple[str, ...] = (),
 ) -> Quality:
     """Compare traces with the light from which they were estimated.
 
@@ -66,6 +81,8 @@ def measure_quality(
     return Quality(
         snr=_ratio(height, noise),
         correlation=_ratio(shared, np.sqrt(energy * _products(light, light))),
+        score=score,
+        fault=fault,
     )
 
 

@@ -1,10 +1,14 @@
-"""Readers for movies in TIFF, NumPy, HDF5, Zarr and NWB files."""
+"""Readers for movies in TIFF, NumPy, HDF5, Zarr and NWB files, and the frame rate in TIFF files."""
 
 from __future__ import annotations
 
 import errno
 import logging
+import math
+import os
+import re
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -14,32 +18,36 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.calcium.errors import MovieError
-from thinrank.calcium.hdf5_storage import check_storage
-from thinrank.calcium.zarr_movie import ZarrFrames, is_zarr, zarr_arrays
 from thinrank.core import resources
 from thinrank.core.imports import import_optional
 
 # Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
-# Exceptions of NumPy, which parses the header of an array as Python, for damaged files.
-_BROKEN_NPY = (
-    ValueError,
-    TypeError,
-    OSError,
-    EOFError,
-    OverflowError,
-    SyntaxError,
-    tokenize.TokenError,
+# Exceptions of NumPy, which parses the header of an array as Python, for damaged files, and of the
+# archives in NPZ files.
+_BROKEN_NUMPY = (
+    *(ValueError, TypeError, OSError, EOFError, OverflowError, SyntaxError, tokenize.TokenError),
+    *(KeyError, RuntimeError, zipfile.BadZipFile, zlib.error),
 )
-# The same for NPZ files, which are archives of arrays.
-_BROKEN_NPZ = (
-    *_BROKEN_NPY,
-    KeyError,
-    RuntimeError,  # includes NotImplementedError
-    zipfile.BadZipFile,
-    zlib.error,
-)
+# Names of the frame rate in ScanImage: since version 5 (2015), version 4, and version 3.
+_RATES = ("SI.hRoiManager.scanFrameRate", "scanimage.SI4.scanFrameRate", "state.acq.frameRate")
+# Files that describe a Zarr array or a group, of version 3 and of version 2 of the format.
+_ZARR = ("zarr.json", ".zarray", ".zgroup")
+
+
+class MovieError(ValueError):
+    """A movie cannot be used.
+
+    The message begins with the name of the file, or "movie" for an array.
+    """
+
+    def __init__(self, name: str, fault: str) -> None:
+        super().__init__(f"{name}: {fault}")
+        self.name = name
+        self.fault = fault
+
+    def __reduce__(self) -> tuple[type[MovieError], tuple[str, str]]:
+        return type(self), (self.name, self.fault)  # exceptions are rebuilt from one argument
 
 
 @contextmanager
@@ -51,9 +59,8 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
     name = str(path)
     if not path.exists():
         raise FileNotFoundError(f"{name}: no such file")
-    if is_zarr(path):
-        with _zarr(path, dataset) as frames:
-            yield frames
+    if path.is_dir() and any((path / name).is_file() for name in _ZARR):
+        yield _zarr(path, dataset)
         return
     if not path.is_file():
         raise MovieError(name, "is not a file")
@@ -67,6 +74,23 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
         yield frames
 
 
+@contextmanager
+def _readable(name: str, fault: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn exceptions of a library about a damaged file into a MovieError."""
+    try:
+        yield
+    except (MovieError, FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        if kinds and not isinstance(error, kinds):
+            raise
+        if getattr(error, "errno", None) == errno.ENOMEM:  # the address space is limited
+            raise
+        if "imagecodecs" in str(error):
+            raise MovieError(name, f"its compression needs another library ({error})") from error
+        raise MovieError(name, f"{fault} ({error})") from error
+
+
 # --------------------------------------------------------------------------- TIFF
 
 
@@ -77,9 +101,10 @@ def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if dataset is not None:
         raise MovieError(name, "a TIFF file has no named datasets; dataset must be None")
-    with collected_log("tifffile") as messages:
+    with _collected_log("tifffile") as messages:
         try:
-            frames = _tiff_frames(tifffile, path, name)
+            with _readable(name, "is corrupt, truncated or not a TIFF file"):
+                frames = _tiff_frames(tifffile, path, name)
         finally:  # if a page is missing, tifffile continues and may fail for another reason
             broken = [line for line in messages if any(sign in line for sign in _BROKEN_TIFF)]
             if broken:
@@ -88,46 +113,42 @@ def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
 
 
 def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
-    try:
-        with tifffile.TiffFile(path) as tiff:
-            if not tiff.series:
-                raise MovieError(name, "contains no image")
-            series = tiff.series[0]
-            _check_tiff(tiff.series, name)
-            if len(tiff.series) > 1:  # pages of equal shape, written one by one
-                frames = tiff.asarray(key=slice(None))
-            elif series.dataoffset is not None:
-                missing = series.dataoffset + series.nbytes - path.stat().st_size
-                if missing > 0:
-                    raise MovieError(name, f"is truncated: {missing} bytes are missing")
-                order = tiff.byteorder + series.dtype.char
-                frames = np.memmap(path, order, "r", series.dataoffset, series.shape)
-            else:
-                frames = series.asarray()
-    except MovieError:
-        raise
-    except Exception as error:  # tifffile raises many kinds, down to struct.error
-        if "imagecodecs" in str(error):
-            fault = f"its compression needs another library ({error})"
+    with tifffile.TiffFile(path) as tiff:
+        if not tiff.series:
+            raise MovieError(name, "contains no image")
+        series, pages = tiff.series[0], [each.keyframe for each in tiff.series]
+        samples = max(page.samplesperpixel for page in pages)
+        if samples > 1:
+            fault = f"color (RGB) frames, {samples} samples per pixel; expected one"
+            raise MovieError(name, fault)
+        if (
+            len(
+                {
+                    (tuple(page.shape), each.dtype)
+                    for page, each in zip(pages, tiff.series, strict=True)
+                }
+            )
+            > 1
+        ):
+            raise MovieError(name, f"its pages differ in shape or dtype: {len(pages)} kinds")
+        if len(tiff.series) > 1:  # pages of equal shape, written one by one
+            frames = tiff.asarray(key=slice(None))
+        elif series.dataoffset is not None:
+            missing = series.dataoffset + series.nbytes - path.stat().st_size
+            if missing > 0:
+                raise MovieError(name, f"is truncated: {missing} bytes are missing")
+            order = tiff.byteorder + series.dtype.char
+            frames = np.memmap(path, order, "r", series.dataoffset, series.shape)
         else:
-            fault = f"is corrupt, truncated or not a TIFF file ({error})"
-        raise MovieError(name, fault) from error
+            frames = series.asarray()
     extra = [side for side in frames.shape if side != 1]
     if frames.ndim > 3 and len(extra) == 3:  # axes of length 1, as ImageJ writes them
         frames = frames.reshape(extra)
     return frames
 
 
-def _check_tiff(all_series: Any, name: str) -> None:
-    samples = max(series.keyframe.samplesperpixel for series in all_series)
-    if samples > 1:
-        raise MovieError(name, f"color (RGB) frames, {samples} samples per pixel; expected one")
-    if len({(tuple(series.keyframe.shape), series.dtype) for series in all_series}) > 1:
-        raise MovieError(name, f"its pages differ in shape or dtype: {len(all_series)} kinds")
-
-
 @contextmanager
-def collected_log(logger: str) -> Iterator[list[str]]:
+def _collected_log(logger: str) -> Iterator[list[str]]:
     """Collect the log messages of a library instead of showing them on standard error."""
     messages: list[str] = []
 
@@ -143,6 +164,58 @@ def collected_log(logger: str) -> Iterator[list[str]]:
         log.removeFilter(keep)
 
 
+def may_have_frame_rate(path: Path | str) -> bool:
+    """Whether the kind of a file can have a frame rate that is read: TIFF."""
+    return _READERS.get(Path(path).suffix.lower()) is _tiff
+
+
+def read_frame_rate(path: Path | str) -> float | None:
+    """The number of frames per second in the metadata of ScanImage.
+
+    Parameters
+    ----------
+    path : path
+        A TIFF file of ScanImage 3 or later. It is ``SI.hRoiManager.scanFrameRate`` or, in older
+        versions, ``state.acq.frameRate``.
+
+    Returns
+    -------
+    float or None
+        None if the file has no such entry, or is no TIFF file.
+
+    Raises
+    ------
+    MovieError
+        If the file cannot be read.
+    """
+    if not may_have_frame_rate(path):
+        return None
+    tifffile, name = import_optional("tifffile"), str(path)
+    with (
+        _readable(name, "is corrupt, truncated or not a TIFF file"),
+        _collected_log("tifffile"),
+        tifffile.TiffFile(path) as tiff,
+    ):
+        if not len(tiff.pages):
+            raise MovieError(name, "is corrupt or contains no image")
+        page = tiff.pages.first
+        texts = [str(page.software), str(page.description)]
+        for values in (tiff.scanimage_metadata or {}).values():
+            if isinstance(values, dict):
+                texts.insert(0, "\n".join(f"{key} = {value}" for key, value in values.items()))
+    for rate in _RATES:
+        for text in texts:
+            # version 3 ends lines with a carriage return
+            found = re.search(rf"^\s*{re.escape(rate)}\s*=\s*(\S+)", text.replace("\r", "\n"), re.M)
+            try:
+                value = float(found[1]) if found else math.nan
+            except ValueError:
+                continue
+            if math.isfinite(value) and value > 0:
+                return value
+    return None
+
+
 # --------------------------------------------------------------------------- NumPy
 
 
@@ -151,12 +224,8 @@ def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if dataset is not None:
         raise MovieError(name, "an NPY file contains one array; dataset must be None")
-    try:
+    with _readable(name, "is corrupt, truncated or not an NPY file", *_BROKEN_NUMPY):
         frames = np.lib.format.open_memmap(path, mode="r")
-    except _BROKEN_NPY as error:
-        if getattr(error, "errno", None) == errno.ENOMEM:  # the address space is limited
-            raise
-        raise MovieError(name, f"is corrupt, truncated or not an NPY file ({error})") from error
     yield frames
 
 
@@ -166,17 +235,14 @@ def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if not zipfile.is_zipfile(path):
         raise MovieError(name, "is corrupt, truncated or not an NPZ file: it is not a ZIP archive")
-    try:
-        # np.load does not close a file that it opened itself if the file is not an archive
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            chosen = dataset if dataset is not None else _only_movie(_npz_shapes(path), name)
-            if chosen not in stored.files:
-                raise MovieError(name, _no_such(chosen, stored.files))
-            frames = stored[chosen]
-    except MovieError:
-        raise
-    except _BROKEN_NPZ as error:
-        raise MovieError(name, f"is corrupt, truncated or not an NPZ file ({error})") from error
+    # np.load does not close a file that it opened itself if the file is not an archive
+    with (
+        _readable(name, "is corrupt, truncated or not an NPZ file", *_BROKEN_NUMPY),
+        path.open("rb") as stream,
+        np.load(stream, allow_pickle=False) as stored,
+    ):
+        shapes = _npz_shapes(path)
+        frames = stored[_chosen(shapes, dataset, name)]
     yield frames
 
 
@@ -186,13 +252,9 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
             with archive.open(member) as stream:
-                version = np.lib.format.read_magic(stream)
-                read = (
-                    np.lib.format.read_array_header_1_0
-                    if version == (1, 0)
-                    else np.lib.format.read_array_header_2_0
-                )
-                shapes[member.removesuffix(".npy")] = read(stream)[0]
+                old = np.lib.format.read_magic(stream) == (1, 0)
+                header = "read_array_header_1_0" if old else "read_array_header_2_0"
+                shapes[member.removesuffix(".npy")] = getattr(np.lib.format, header)(stream)[0]
     return shapes
 
 
@@ -203,76 +265,81 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
     """One dataset of an HDF5 file: the named one, or the only one with three axes."""
     name = str(path)
-    with _hdf5_file(path) as file:
-        shapes: dict[str, tuple[int, ...]] = {}
+    with _hdf5_items(path) as (file, items):
         h5py = import_optional("h5py")
-
-        def visit(place: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset) and item.shape is not None:
-                shapes[place] = tuple(item.shape)
-
-        with _readable(name):
-            file.visititems(visit)
-            chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
-            found = file.get(chosen)  # follows links, which visititems does not
-        if not isinstance(found, h5py.Dataset) or found.shape is None:
-            raise MovieError(name, _no_such(chosen, list(shapes)))
-        with _readable(name):
-            check_storage(found, path)
-        yield _in_memory_if_small(found, name)
+        shapes = {
+            place: tuple(item.shape)
+            for place, item in items.items()
+            if isinstance(item, h5py.Dataset) and item.shape is not None
+        }
+        with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
+            # get follows links, which visititems does not
+            wanted = None if dataset is None else file.get(dataset.strip("/"))
+            if not isinstance(wanted, h5py.Dataset) or wanted.shape is None:
+                wanted = file[_chosen(shapes, dataset, name)]
+        yield _stored(wanted, path)
 
 
 @contextmanager
 def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
     """The data of a TwoPhotonSeries, in the order of its axes in the file."""
     name = str(path)
-    with _hdf5_file(path) as file:
-        series: dict[str, Any] = {}
-
-        def visit(place: str, item: Any) -> None:
+    with _hdf5_items(path) as (_, items):
+        series = {}
+        for place, item in items.items():
             kind = item.attrs.get("neurodata_type", "")
-            kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-            if kind == "TwoPhotonSeries":
+            if (kind.decode() if isinstance(kind, bytes) else str(kind)) == "TwoPhotonSeries":
                 series[place] = item
-
-        with _readable(name):
-            file.visititems(visit)
-        chosen = dataset.strip("/") if dataset is not None else None
-        places = [p for p in series if chosen is None or p == chosen or p.endswith("/" + chosen)]
         if not series:
             raise MovieError(name, "contains no TwoPhotonSeries")
+        chosen = None if dataset is None else "/" + dataset.strip("/")
+        places = [p for p in series if chosen is None or f"/{p}".endswith(chosen)]
         if len(places) != 1:
-            fault = "several TwoPhotonSeries" if chosen is None else f"no unique {chosen!r}"
+            fault = "several TwoPhotonSeries" if chosen is None else f"no unique {dataset!r}"
             raise MovieError(name, f"{fault}: choose dataset from {', '.join(series)}")
-        with _readable(name):
+        with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
             data = series[places[0]].get("data")
             empty = data is None or data.size == 0
         if empty:
             raise MovieError(name, f"the frames of {places[0]} are in another file or missing")
-        with _readable(name):
-            check_storage(data, path)
-        yield _in_memory_if_small(data, name)
+        yield _stored(data, path)
 
 
 @contextmanager
-def _hdf5_file(path: Path) -> Iterator[Any]:
-    h5py = import_optional("h5py")
-    try:
+def _hdf5_items(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """An open HDF5 file, and what is in it by place."""
+    h5py, name = import_optional("h5py"), str(path)
+    with _readable(name, "is corrupt, truncated or not an HDF5 file", OSError):
         file = h5py.File(path, "r")
-    except OSError as error:
-        fault = f"is corrupt, truncated or not an HDF5 file ({error})"
-        raise MovieError(str(path), fault) from error
     with file:
-        yield file
+        items: dict[str, Any] = {}
+        with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
+            file.visititems(items.__setitem__)
+        yield file, items
 
 
-@contextmanager
-def _readable(name: str) -> Iterator[None]:
-    """Turn the exceptions of h5py about a damaged file into a MovieError."""
-    try:
-        yield
-    except (OSError, RuntimeError, KeyError) as error:
-        raise MovieError(name, f"is corrupt or truncated ({error})") from error
+def _stored(dataset: Any, path: Path) -> Any:
+    """A dataset whose numbers are in its file; in memory if it takes little.
+
+    HDF5 can take numbers from any file of the machine, byte by byte, which a movie from somebody
+    else must not do. Where a source of a virtual dataset is missing, it returns zeros.
+    """
+    name = str(path)
+    if not os.path.samefile(dataset.file.filename, path):
+        fault = f"{dataset.name} is a link to another file; open that file: {dataset.file.filename}"
+        raise MovieError(name, fault)
+    if dataset.external is not None or dataset.is_virtual:
+        kind, others = "external storage in", {str(each[0]) for each in dataset.external or ()}
+        if dataset.is_virtual:
+            kind = "a virtual dataset of"
+            others = {each.file_name for each in dataset.virtual_sources()}
+        raise MovieError(
+            name,
+            f"the numbers of {dataset.name} are stored outside of the file ({kind} "
+            f"{', '.join(sorted(others))}), which is not read; copy them into one file, for "
+            "example with h5repack",
+        )
+    return _in_memory_if_small(dataset, name)
 
 
 def _in_memory_if_small(dataset: Any, name: str) -> Any:
@@ -282,54 +349,85 @@ def _in_memory_if_small(dataset: Any, name: str) -> Any:
     """
     if dataset.chunks is None or dataset.nbytes > resources.budget_bytes() / 2:
         return dataset
-    with _readable(name):
+    with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
         return dataset[...]
 
 
 # --------------------------------------------------------------------------- Zarr
 
 
-@contextmanager
-def _zarr(path: Path, dataset: str | None) -> Iterator[Any]:
+class _ZarrFrames:
+    """A Zarr array with three axes; axes of length 1 are left out, as those of OME-Zarr are."""
+
+    def __init__(self, array: Any, name: str) -> None:
+        self._array, self._name = array, name
+        sides = tuple(int(side) for side in array.shape)
+        long = [axis for axis, side in enumerate(sides) if side != 1]
+        self._kept = long if len(sides) > 3 and len(long) == 3 else list(range(len(sides)))
+        self.shape = tuple(sides[axis] for axis in self._kept)
+        self.dtype, self.chunks = np.dtype(array.dtype), array.chunks
+        self.nbytes = math.prod(sides) * self.dtype.itemsize
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """A section of the array, from the disk."""
+        whole: list[Any] = [0] * len(self._array.shape)
+        keys = (slice(None),) * 3 if key is Ellipsis else key
+        for axis, part in zip(self._kept, keys, strict=True):
+            whole[axis] = part
+        with _readable(self._name, "cannot be read to the end"):
+            return np.asarray(self._array[tuple(whole)])
+
+
+def _zarr(path: Path, dataset: str | None) -> Any:
     """One array of a Zarr folder: the named one, or the only one with three axes."""
-    name = str(path)
-    arrays = {key: ZarrFrames(array, name) for key, array in zarr_arrays(path).items()}
-    if dataset is not None and list(arrays) == [""]:
+    zarr, name = import_optional("zarr"), str(path)
+    with _readable(name, "is corrupt or not a Zarr array"):
+        found = zarr.open(name, mode="r")
+        single = isinstance(found, zarr.Array)
+        arrays = {"": found} if single else dict(found.members(max_depth=None))
+        arrays = {key: each for key, each in arrays.items() if isinstance(each, zarr.Array)}
+        for array in arrays.values():
+            for codec in (*(getattr(array, "filters", ()) or ()), *(array.compressors or ())):
+                kind = str(getattr(codec, "codec_id", type(codec).__name__)).lower()
+                if "pickle" in kind:
+                    fault = f"has the filter {kind!r}, which could run code; it is not read"
+                    raise MovieError(name, fault)
+    if dataset is not None and single:
         raise MovieError(name, "is a single Zarr array; dataset must be None")
-    shapes = {key: array.shape for key, array in arrays.items()}
-    chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
-    if chosen not in arrays:
-        raise MovieError(name, _no_such(chosen, list(arrays)))
-    arrays[chosen].check_chunks()
-    yield _in_memory_if_small(arrays[chosen], name)
+    frames = {key: _ZarrFrames(array, name) for key, array in arrays.items()}
+    chosen = _chosen({key: each.shape for key, each in frames.items()}, dataset, name)
+    with _readable(name, "is corrupt or incomplete"):
+        stored, count = arrays[chosen].nchunks_initialized, arrays[chosen].nchunks
+    if stored < count:
+        warnings.warn(
+            f"{name}: {count - stored} of {count} chunks are not stored and are read as "
+            f"{arrays[chosen].fill_value}; the copy may be incomplete",
+            stacklevel=2,
+        )
+    return _in_memory_if_small(frames[chosen], name)
 
 
 # --------------------------------------------------------------------------- choosing
 
 
-def _only_movie(shapes: dict[str, tuple[int, ...]], name: str) -> str:
-    """The one array with three axes; the one called "movie" or "data" if there are several."""
+def _chosen(shapes: dict[str, tuple[int, ...]], dataset: str | None, name: str) -> str:
+    """The named array, or the one with three axes; "movie" or "data" if there are several."""
+    if dataset is not None:
+        wanted = dataset.strip("/")
+        if wanted not in shapes:
+            known = ", ".join(shapes) or "none"
+            raise MovieError(name, f"has no dataset {wanted!r}; it has {known}")
+        return wanted
     movies = [key for key, shape in shapes.items() if len(shape) == 3]
-    if len(movies) == 1:
-        return movies[0]
-    for usual in ("movie", "data"):
-        if usual in movies:
+    for usual in ("movie", "data", *movies):
+        if usual in movies and (len(movies) == 1 or usual in ("movie", "data")):
             return usual
-    if not movies:
-        if len(shapes) == 1:
-            return next(iter(shapes))  # Movie raises an error about its shape
-        raise MovieError(
-            name, f"contains no array of shape (n_frames, height, width); it has {_listed(shapes)}"
-        )
-    raise MovieError(name, f"contains several movies: choose dataset from {', '.join(movies)}")
-
-
-def _no_such(chosen: str, names: list[str]) -> str:
-    return f"has no dataset {chosen!r}; it has {', '.join(names) or 'none'}"
-
-
-def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
-    return ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "no array"
+    if movies:
+        raise MovieError(name, f"contains several movies: choose dataset from {', '.join(movies)}")
+    if len(shapes) == 1:
+        return next(iter(shapes))  # Movie raises an error about its shape
+    has = ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "no array"
+    raise MovieError(name, f"contains no array of shape (n_frames, height, width); it has {has}")
 
 
 _READERS: dict[str, Callable[[Path, str | None], AbstractContextManager[Any]]] = {

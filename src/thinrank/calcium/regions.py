@@ -1,9 +1,11 @@
-"""Regions of pixels, computed from footprints."""
+"""Regions of pixels: computed from footprints, judged by their shape, and cut out of images."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.ndimage import binary_fill_holes, label
+from scipy.ndimage import binary_fill_holes, gaussian_filter, label
 
 # The eight neighbors of a pixel.
 _AROUND = np.ones((3, 3), dtype=bool)
@@ -19,6 +21,37 @@ def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
     peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
     pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
     return np.argwhere(binary_fill_holes(pieces == pieces[peak]))
+
+
+def body_of(footprint: np.ndarray, radius: float, width: float, height: float) -> np.ndarray:
+    """Where a smoothed footprint is at least a fraction of its maximum, around the maximum.
+
+    Shapes: ``footprint`` (height, width), result (n_pixels, 2). ``width``: of the filter, in radii.
+    """
+    smooth = gaussian_filter(np.pad(footprint, int(np.ceil(radius))), width * radius)
+    return region_of(smooth, height)
+
+
+def shape_score(footprint: np.ndarray, radius: float) -> tuple[float, str]:
+    """How much a footprint looks like a neuron, from 0 to 1, and what is most unlike one.
+
+    0.5 is at the limits: an area of 0.5 to 2.5 discs of the given radius, a length of 1.9 widths,
+    and a bright part of 0.25 discs. Smaller ones are dendrites and spines, or the brightest part of
+    something else.
+    """
+    area = np.pi * radius**2
+    bright = len(body_of(footprint, radius, 0.2, 0.5)) / area
+    body = body_of(footprint, radius, 0.4, 0.4)
+    whole, ratio = len(body) / area, np.inf
+    if len(body) > 2:
+        short, long = np.linalg.eigvalsh(np.cov(body.T))
+        ratio = float((long / max(short, 1e-12)) ** 0.5)
+    return min(
+        (bright / (bright + 0.25), "too small"),
+        (whole / (whole + 0.5), "too small"),
+        (2.5 / (2.5 + whole), "too large"),
+        (1.9 / (1.9 + ratio), "too long"),
+    )
 
 
 def label_image(
@@ -42,12 +75,47 @@ def label_image(
 
 
 def connected_regions(pixels: np.ndarray, shape: tuple[int, int], least: int) -> list[np.ndarray]:
-    """Connected components of a set of pixels.
-
-    Shapes: result (n_pixels, 2).
-    """
+    """Connected components of a set of pixels; of shape (n_pixels, 2) each."""
     mask = np.zeros(shape, dtype=bool)
     mask.ravel()[pixels] = True
     pieces, count = label(mask, structure=_AROUND)
     found = [np.argwhere(pieces == piece) for piece in range(1, count + 1)]
     return [piece for piece in found if len(piece) >= least]
+
+
+# Pixels from the center of a window to its edge: room for a neuron of the usual radius of 5 pixels
+# and its neighbors.
+_HALF = 14
+
+
+def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """A region as a boolean image.
+
+    Shapes: ``region`` (n_pixels, 2), result (height, width).
+    """
+    mask = np.zeros(shape, dtype=bool)
+    mask[tuple(inside(region, shape).T)] = True
+    return mask
+
+
+def inside(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The pixels of a region that are in an image.
+
+    Shapes: ``region`` (n_pixels, 2), result (n_pixels_inside, 2).
+    """
+    return region[np.all((region >= 0) & (region < np.array(shape)), axis=1)]
+
+
+def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarray:
+    """A square of 29 × 29 pixels of an image, around a pixel or, at the edge, next to it.
+
+    A square that would reach beyond the edge is moved inside, so that it holds nothing but pixels
+    of the image: padding would show as dark strips and change the range of the colors.
+
+    Shapes: ``image`` (height, width).
+    """
+    row, column = (
+        int(np.clip(round(float(place)) - _HALF, 0, max(length - 2 * _HALF - 1, 0)))
+        for place, length in zip(centre, image.shape, strict=True)
+    )
+    return image[row : row + 2 * _HALF + 1, column : column + 2 * _HALF + 1]

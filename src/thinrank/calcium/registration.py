@@ -1,34 +1,31 @@
-"""Rigid motion correction: every frame is shifted to fit a reference image."""
+"""Rigid motion of a movie: corrected by scikit-image, and told if it is not corrected."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.fft import fft2, fftfreq, ifft2
+from scipy.ndimage import shift as shifted
 
-from thinrank.calcium.motion import PhaseCorrelation, sampled_frames
+from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.movie import Movie, open_movie
-from thinrank.calcium.stages import StageProgress
 from thinrank.core.imports import import_optional
 
-# Number of frames of which the reference is made, and of those that are averaged first, the most
-# alike. Rules of thumb, half of suite2p's nimg_init and its 20.
-_SAMPLE, _ALIKE = 100, 20
-# Largest number of entries of the frames of the reference, unless they are the fewest: 64 MiB.
-_SAMPLE_ENTRIES = 1 << 24
-# Number of times that the frames of the reference are shifted and averaged again.
-_ROUNDS = 3
-# Shifts are computed to 1/20 pixel.
-_UPSAMPLING = 20
-# The interpolation has three pixels on either side: Lanczos' windowed sinc.
-_TAPS = 3
-# Number of entries that are read at a time: 16 MiB in single precision.
-_BLOCK_ENTRIES = 1 << 22
-# Percentiles of the shifts that determine the margin; the few frames with larger shifts do not, in
-# which the outermost pixels are repeated.
-_USUAL = (5.0, 95.0)
+# Number of frames of which the reference is made, and from which motion is told.
+_SAMPLE = 100
+# Largest shift, as a fraction of the side (suite2p's maxregshift).
+_LARGEST = 0.1
+# A peak of the correlation of two images is significant if it is higher than this many standard
+# deviations of the rest. Noise has about 650 independent values in a tenth of 512 × 512 pixels in
+# either direction, of which one is higher in 1 of 5000 frames.
+_SIGNIFICANT = 5.0
+# Shifts with a larger standard deviation, in pixels, are told: they hide most neurons of a movie.
+# Movies that were registered to whole pixels have 0.29 and are no reason for a warning.
+_TOLD = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ def register(
 
     Shifts are estimated to a twentieth of a pixel and at most a tenth of each side, by
     :func:`skimage.registration.phase_cross_correlation`. Frames without enough structure for an
-    estimate get shifts interpolated from those before and after. Pixels are interpolated by a
-    windowed sinc (Lanczos). Rotations and deformations are not corrected.
+    estimate get shifts interpolated from those before and after. Pixels are interpolated by cubic
+    splines. Rotations and deformations are not corrected.
 
     Parameters
     ----------
@@ -76,7 +73,7 @@ def register(
     Returns
     -------
     Registration
-        The movie is in memory; ``CalciumImaging(register=True)`` shifts frames as they are read.
+        The movie, in memory.
 
     Raises
     ------
@@ -95,38 +92,92 @@ def register(
     [2.0, 0.0]
     """
     with open_movie(movie, dataset) as source:
-        shifts, reference = find_shifts(source, progress or (lambda fraction: None))
-        registered = RegisteredMovie(source, shifts, reference)
-        return Registration(registered.lines(0, source.shape[1]), shifts, reference)
+        return registered(source, progress or (lambda fraction: None))
 
 
-def find_shifts(movie: Movie, progress: StageProgress) -> tuple[np.ndarray, np.ndarray]:
-    """Displacements of all frames, and the reference.
-
-    Shapes: ``shifts`` (n_frames, 2), ``reference`` (height, width).
-    """
+def registered(movie: Movie, progress: Callable[[float], None]) -> Registration:
+    """A movie with all frames shifted to fit the mean of some of them."""
     refine = import_optional("skimage.registration").phase_cross_correlation
     frames, height, width = movie.shape
-    correlation = PhaseCorrelation((height, width))
-    sample = min(_SAMPLE, max(_ALIKE, _SAMPLE_ENTRIES // (height * width)))
-    reference = _reference(sampled_frames(movie, sample), correlation)
-    spectrum = correlation.spectrum(reference)
-    shifts = np.empty((frames, 2))
-    step = max(1, _BLOCK_ENTRIES // (height * width))
-    for first in range(0, frames, step):
-        progress(first / frames)
-        block = movie.lines(0, height, slice(first, first + step))
-        for number, frame in enumerate(block, start=first):
-            own = correlation.spectrum(frame)
-            shifts[number] = coarse = correlation.shift(spectrum, own)
-            if np.isnan(coarse).any():
-                continue
-            fine = -refine(
-                spectrum, own, space="fourier", upsample_factor=_UPSAMPLING, normalization=None
-            )[0]
+    some = _sampled(movie)
+    flat = (some - some.mean(axis=(1, 2), keepdims=True, dtype=np.float64)).reshape(len(some), -1)
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    reference = some[np.argmax(flat @ flat.sum(axis=0))]
+    for _ in range(2):  # of the frame that is most like the others, then of their mean
+        shifts = _shifts(some, reference)
+        shifts -= np.median(shifts, axis=0)  # the middle of the field stays where it is
+        reference = np.mean([_moved(f, -by) for f, by in zip(some, shifts, strict=True)], axis=0)
+    spectrum = _phases(reference)
+    result, shifts = np.empty(movie.shape, dtype=np.float32), np.empty((frames, 2))
+    for number in range(frames):
+        progress(number / frames)
+        result[number] = movie.lines(0, height, slice(number, number + 1))[0]
+        own = _phases(result[number])
+        shifts[number] = coarse = _shift(spectrum, own)
+        if np.isfinite(coarse).all():
+            fine = -refine(spectrum, own, space="fourier", upsample_factor=20, normalization=None)[
+                0
+            ]
             if np.all(np.abs(fine - coarse) < 1):  # otherwise beyond the largest shift
                 shifts[number] = fine
-    return _filled(shifts), reference
+    shifts = _filled(shifts)
+    for frame, by in zip(result, shifts, strict=True):
+        frame[:] = _moved(frame, -by)
+    # the few frames with larger shifts do not determine the margin
+    low, high = np.percentile(shifts, [5, 95], axis=0)
+    first, last = (
+        np.maximum(np.round(-low), 0).astype(int),
+        np.maximum(np.round(high), 0).astype(int),
+    )
+    outside = np.ones((height, width), dtype=bool)
+    outside[first[0] : height - last[0], first[1] : width - last[1]] = False
+    result[:, outside] = reference[outside]
+    return Registration(result, shifts, reference.astype(np.float32))
+
+
+def warn_of_motion(movie: Movie) -> None:
+    """Warn if the frames of a movie shift by more than a third of a pixel.
+
+    The shifts of two halves of the frames are estimated separately. Motion moves both, while the
+    errors of the estimates are independent, so that their covariance is the variance of the motion.
+    """
+    images = _sampled(movie, side=256)
+    parts = np.array_split(images, 2, axis=1 if images.shape[1] >= images.shape[2] else 2)
+    if min(parts[1].shape[1:]) < 12:
+        return
+    first, second = (_shifts(part, part.mean(axis=0), filled=False) for part in parts)
+    known = np.isfinite(first + second).all(axis=1)
+    if np.count_nonzero(known) < 10:
+        return
+    first, second = (each[known] - each[known].mean(axis=0) for each in (first, second))
+    shared = np.einsum("ij,ij->j", first, second)
+    # of 100 independent pairs of shifts 0.1 % correlate more than 0.3
+    if shared.sum() <= 0.3 * np.linalg.norm(first) * np.linalg.norm(second):
+        return
+    shift = float(np.sqrt(max(shared.max(), 0.0) / len(first)))
+    if shift > _TOLD:
+        warnings.warn(
+            f"The frames of the movie shift by about {shift:.1f} pixels (standard deviation), more "
+            "than a third of a pixel, so that neurons will be missed; register it first "
+            "(register=True; --register on the command line)",
+            stacklevel=3,  # the call of fit
+        )
+
+
+def _sampled(movie: Movie, side: int | None = None) -> np.ndarray:
+    """Some frames at equal intervals, or squares in the middle of them."""
+    frames, height, width = movie.shape
+    chosen = np.unique(np.linspace(0, frames - 1, _SAMPLE).round().astype(int))
+    top, left = (0 if side is None else max(0, (length - side) // 2) for length in (height, width))
+    images = [movie.lines(top, height - top, slice(i, i + 1)) for i in chosen.tolist()]
+    return np.concatenate(images)[:, :, left : width - left]
+
+
+def _shifts(images: np.ndarray, reference: np.ndarray, filled: bool = True) -> np.ndarray:
+    """Shifts of images against a reference; of shape (n_images, 2)."""
+    spectrum = _phases(reference)
+    shifts = np.array([_shift(spectrum, _phases(image)) for image in images])
+    return _filled(shifts) if filled else shifts
 
 
 def _filled(shifts: np.ndarray) -> np.ndarray:
@@ -138,86 +189,52 @@ def _filled(shifts: np.ndarray) -> np.ndarray:
     return np.column_stack([np.interp(frames, known, shifts[known, axis]) for axis in (0, 1)])
 
 
-class RegisteredMovie(Movie):
-    """A movie whose frames are shifted when they are read.
+def _moved(image: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """An image shifted by cubic splines; beyond the edges the outermost pixels are repeated."""
+    return np.asarray(shifted(image, by, order=3, mode="nearest")) if by.any() else image
 
-    Shapes: ``shifts`` (n_frames, 2), ``reference`` (height, width).
+
+def _phases(image: np.ndarray) -> np.ndarray:
+    """The phases of an image at each frequency.
+
+    The image fades out over a tenth of each side, since the Fourier transform joins opposite edges,
+    and the noise at high frequencies is filtered (suite2p's smooth_sigma of 1.15 pixels).
     """
-
-    def __init__(self, movie: Movie, shifts: np.ndarray, reference: np.ndarray) -> None:
-        super().__init__(movie.frames, movie.name)
-        self._shifts, self._reference = shifts, reference
-        low, high = np.percentile(shifts, _USUAL, axis=0)
-        shape = np.array(movie.shape[1:])
-        self._first = np.clip(np.round(-low), 0, shape).astype(int)
-        self._last = shape - np.clip(np.round(high), 0, shape).astype(int)
-
-    def lines(self, first: int, last: int, frames: slice = slice(None)) -> np.ndarray:
-        """Lines ``first`` to ``last`` − 1 of all frames or of some, shifted, as a new array."""
-        count, _, width = self.shape
-        chosen = range(count)[frames]
-        result = np.empty((len(chosen), last - first, width), dtype=np.float32)
-        step = max(1, _BLOCK_ENTRIES // ((last - first + 2 * _TAPS) * width))
-        for begin in range(0, len(chosen), step):
-            some = chosen[begin : begin + step]
-            self._shift(slice(some.start, some.stop), first, last, result[begin : begin + step])
-        rows = np.arange(first, last)
-        outside = np.ones((last - first, width), dtype=bool)
-        shown = (rows >= self._first[0]) & (rows < self._last[0])
-        outside[shown, self._first[1] : self._last[1]] = False
-        result[:, outside] = self._reference[first:last][outside]
-        return result
-
-    def _shift(self, frames: slice, first: int, last: int, result: np.ndarray) -> None:
-        """Write shifted lines of successive frames."""
-        _, height, width = self.shape
-        shifts = self._shifts[frames]
-        low = int(np.clip(first + np.floor(shifts[:, 0].min()) - _TAPS, 0, height - 1))
-        high = int(np.clip(last + np.ceil(shifts[:, 0].max()) + _TAPS, low + 1, height))
-        block = super().lines(low, high, frames)
-        rows, columns = np.arange(first, last) - low, np.arange(width)
-        for frame, (down, right), shifted in zip(block, shifts, result, strict=True):
-            shifted[:] = _resampled(_resampled(frame, rows, down, 0), columns, right, 1)
+    seen = np.isfinite(image)  # margins may be missing
+    change = np.where(seen, image - np.mean(image, where=seen), 0)
+    for axis, side in enumerate(image.shape):
+        from_end = np.minimum(np.arange(side), np.arange(side)[::-1]) + 1.0
+        fade = np.sin(np.pi / 2 * np.minimum(from_end / (0.1 * side + 1), 1))
+        change = change * (fade[:, None] if axis == 0 else fade)
+    values = fft2(change)
+    squares = fftfreq(image.shape[0])[:, None] ** 2 + fftfreq(image.shape[1]) ** 2
+    kernel = np.exp(-((np.pi * 1.15) ** 2) * squares)  # of a product of two: the square root
+    return values * np.divide(kernel, np.abs(values), out=np.zeros_like(kernel), where=values != 0)
 
 
-def _reference(images: np.ndarray, correlation: PhaseCorrelation) -> np.ndarray:
-    """Mean of images after they were shifted to fit it."""
-    flat = images.reshape(len(images), -1)
-    flat = flat - flat.mean(axis=1, keepdims=True, dtype=np.float64)  # squares may be large
-    norms = np.linalg.norm(flat, axis=1, keepdims=True)
-    flat = np.divide(flat, norms, out=np.zeros_like(flat), where=norms > 0)
-    likeness = flat @ flat.T
-    alike = np.sort(likeness, axis=1)[:, -_ALIKE:].mean(axis=1)
-    nearest = np.argsort(-likeness[np.argmax(alike)], kind="stable")[:_ALIKE]
-    reference = images[nearest].mean(axis=0)
-    spectra = [correlation.spectrum(image) for image in images]
-    rows, columns = (np.arange(side) for side in reference.shape)
-    for _ in range(_ROUNDS):
-        spectrum = correlation.spectrum(reference)
-        shifts = _filled(np.array([correlation.shift(spectrum, own) for own in spectra]))
-        shifts -= np.median(shifts, axis=0)  # the middle of the field stays where it is
-        reference = np.mean(
-            [
-                _resampled(_resampled(image, rows, down, 0), columns, right, 1)
-                for image, (down, right) in zip(images, shifts, strict=True)
-            ],
-            axis=0,
-        )
-    return reference.astype(np.float32)
+def _shift(reference: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
+    """How far an image is displaced from the reference; NaN if that is not significant."""
+    surface = np.real(ifft2(spectrum * reference.conj()))
+    down, right = (min(max(2, int(_LARGEST * n)), (n - 1) // 2) for n in surface.shape)
+    near = np.roll(surface, (down, right), axis=(0, 1))[: 2 * down + 1, : 2 * right + 1]
+    row, column = np.unravel_index(int(np.argmax(near)), near.shape)
+    if not near[row, column] > _SIGNIFICANT * np.median(np.abs(surface)) / NORMAL_MEDIAN:
+        return np.full(2, np.nan)
+    peak = np.array([row - down, column - right])
+    lines = (
+        [np.roll(surface, -peak[0], 0)[[-1, 0, 1], peak[1]]]
+        if surface.shape[0] > 1
+        else [[0, 0, 0]]
+    )
+    lines += (
+        [np.roll(surface, -peak[1], 1)[peak[0], [-1, 0, 1]]]
+        if surface.shape[1] > 1
+        else [[0, 0, 0]]
+    )
+    return peak + np.array([_vertex(*line) for line in lines])
 
 
-def _resampled(image: np.ndarray, places: np.ndarray, shift: float, axis: int) -> np.ndarray:
-    """Values of an image at places plus a shift along an axis, by Lanczos interpolation.
-
-    Beyond the edges the outermost pixels are repeated.
-    """
-    whole = int(np.floor(shift))
-    taps = np.arange(1 - _TAPS, 1 + _TAPS)
-    distances = taps - (shift - whole)
-    weights = np.sinc(distances) * np.sinc(distances / _TAPS)
-    weights /= weights.sum()
-    result: np.ndarray = np.zeros(1, dtype=np.float32)
-    for tap, weight in zip(taps.tolist(), weights.astype(np.float32), strict=True):
-        if abs(weight) > np.finfo(np.float32).eps:
-            result = result + weight * np.take(image, places + (whole + tap), axis, mode="clip")
-    return result
+def _vertex(left: float, middle: float, right: float) -> float:
+    """Position of the maximum of the parabola through values at −1, 0 and 1."""
+    bend = left - 2 * middle + right
+    return float(np.clip(0.5 * (left - right) / bend, -0.5, 0.5)) if bend < 0 else 0.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.calcium.windows import mask_of
+from thinrank.calcium.regions import mask_of
 
 
 @dataclass(frozen=True)

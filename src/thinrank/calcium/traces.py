@@ -1,20 +1,70 @@
-"""Traces and spikes of known footprints in every frame of a movie."""
+"""Traces and spikes of known footprints in every frame of a movie, and how fast they decay."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
+from scipy.signal import lfilter
 from scipy.sparse import csr_array
 
-from thinrank.calcium.deconvolution import exact_spikes
-from thinrank.calcium.local_background import LocalBackground
+from thinrank.calcium.binning import Background, interpolated
+from thinrank.calcium.deconvolution import Segments, deconvolve
 from thinrank.calcium.movie import Movie
-from thinrank.calcium.preprocessing import interpolated
-from thinrank.calcium.stages import StageProgress
 
 # Passes over all neurons with traces at least 0, and with spikes at least 0. Rules of thumb.
 _PASSES, _SPIKE_PASSES = 10, 2
+# Penalty of a spike, in units of log(n_frames) variances of the noise.
+_PENALTY = 2.0
+# Largest estimate of the decay, a decay time of 200 frames; slow changes of the baseline give
+# larger ones.
+_LARGEST_DECAY = 0.995
+
+
+def resolve_decay(decay: Any, frame_rate: float) -> float | None:
+    """Turn the ``decay`` parameter into a number; None if the decay is to be estimated."""
+    if decay is None:
+        if not frame_rate > 1:
+            raise ValueError(
+                f"frame_rate must be above 1 for the decay 1 − 1/frame_rate, got {frame_rate!r}; "
+                'give the decay, or decay="estimate"'
+            )
+        return 1 - 1 / frame_rate
+    if isinstance(decay, str) and decay == "estimate":
+        return None
+    if isinstance(decay, Real) and not isinstance(decay, bool) and 0 <= float(decay) < 1:
+        return float(decay)
+    raise ValueError(
+        f'decay must be None, "estimate" or a number at least 0 and below 1, got {decay!r}'
+    )
+
+
+def estimate_decay(Y: np.ndarray) -> float:
+    """γ from the autocovariance of the 2000 most active signals.
+
+    For y = (first-order filter of spikes) + (white noise) the autocovariance at lag l ≥ 1 is
+    proportional to γ^l and does not depend on the noise. The autocovariances are summed over
+    signals, and γ is the regression coefficient of each lag on the lag before, for lags 1 to 5.
+
+    Shapes: ``Y`` (n_frames, n_signals).
+    """
+    frames = len(Y)
+    square = Y.mean(axis=0, dtype=np.float64) ** 2
+    covariances = np.array(
+        [
+            np.einsum("ij,ij->j", Y[: frames - lag], Y[lag:]) / (frames - lag) - square
+            for lag in range(1, min(5, frames - 2) + 1)
+        ]
+    )
+    # chosen by the sum over all lags, so that the choice does not favour any lag
+    active = np.argsort(covariances.sum(axis=0))[-2000:]
+    covariance = covariances[:, active].sum(axis=1)
+    before, after = covariance[:-1], covariance[1:]
+    energy = float(before @ before)
+    return float(np.clip(before @ after / energy, 0.0, _LARGEST_DECAY)) if energy > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +87,7 @@ class FrameTraces:
         targets = traces + (self.seen - self.overlap @ traces) / size
         return np.asarray(targets - np.median(targets, axis=1, keepdims=True))
 
-    def separated(self, progress: StageProgress) -> np.ndarray:
+    def separated(self, progress: Callable[[float], None]) -> np.ndarray:
         """Traces at least 0, one neuron after another until they hardly change."""
         size = np.diag(self.overlap)
         seen = self.seen - np.median(self.seen, axis=1, keepdims=True)
@@ -55,9 +105,9 @@ def extract_targets(
     movie: Movie,
     footprints: csr_array,
     weights: np.ndarray,
-    background: LocalBackground | None,
+    background: Background | None,
     baseline: tuple[np.ndarray, np.ndarray],
-    progress: StageProgress,
+    progress: Callable[[float], None],
 ) -> FrameTraces:
     """Read a movie once and collect the inner products of its frames with the footprints.
 
@@ -101,14 +151,27 @@ def _rows(matrix: csr_array) -> list[csr_array]:
     return [matrix[[n]] for n in range(matrix.shape[0])]
 
 
-def spikes_of(traces: FrameTraces, decay: float, progress: StageProgress) -> np.ndarray:
+def spikes_of(
+    traces: FrameTraces,
+    decay: float,
+    frames: np.ndarray | None,
+    progress: Callable[[float], None],
+) -> np.ndarray:
     """Separate the traces of overlapping neurons and find their spikes.
+
+    ``frames``: the frames that may have spikes; None to choose them for each neuron.
 
     Shapes: result (n_neurons, n_frames).
     """
     clean = traces.separated(lambda share: progress(share / 2))
-    spikes = np.zeros_like(clean)
+    spikes = np.zeros(clean.shape, dtype=np.float32)
     for turn in range(_SPIKE_PASSES):
         progress((1 + turn / _SPIKE_PASSES) / 2)
-        spikes, clean = exact_spikes(traces.without_others(clean), decay)
+        targets = traces.without_others(clean)
+        if frames is None:
+            spikes = deconvolve(targets, decay, penalty=_PENALTY)
+        else:
+            segments = Segments(frames, decay, clean.shape[1])
+            spikes[:] = [segments.increments(target) for target in targets]
+        clean = lfilter([1.0], [1.0, -decay], spikes, axis=1)
     return spikes

@@ -127,8 +127,8 @@ def calcium(
     from thinrank.calcium.decisions import check_movie
     from thinrank.calcium.export import describe, write_results
     from thinrank.calcium.folder import whole_folder, write_summary
-    from thinrank.calcium.frame_rate import may_have_frame_rate
     from thinrank.calcium.movie import open_movie
+    from thinrank.calcium.readers import may_have_frame_rate
     from thinrank.report import MovieAnalysis, write_movie_page
 
     output = output_of(context, debug=debug)
@@ -258,7 +258,7 @@ def _check_out(out: Path, overwrite: bool) -> None:
 
 def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:
     """Tell how many labeled regions are outside the frames: they may be of another movie."""
-    from thinrank.calcium.windows import mask_of
+    from thinrank.calcium.regions import mask_of
 
     count = sum(not mask_of(region, shape).any() for region in labelled)
     if count:

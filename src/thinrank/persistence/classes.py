@@ -31,7 +31,7 @@ _CLASSES = {
     "": "Factors Solution SparseLowRankGraph SparseMatrixCompletion SparsePCA SparseReducedRankGLM "
     "SparseReducedRankClassifier SparseReducedRankRegressor SparseReducedRankRegressorCV SparseSVD",
     "baselines": None,
-    "calcium": "CalciumImaging Fluorescence Quality",
+    "calcium": "CalciumImaging Fluorescence Neurons Quality",
     "core.result": "History Outcome Record Status",
     "losses.families": None,
     "rl": "CommonPart Fourier Identity Lookup MultiTaskFQI QHistory QRecord RadialBasis Tabular",

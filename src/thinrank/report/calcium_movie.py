@@ -13,7 +13,7 @@ from thinrank.calcium import Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
-from thinrank.calcium.windows import inside, mask_of, window
+from thinrank.calcium.regions import inside, mask_of, window
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.report.document import (

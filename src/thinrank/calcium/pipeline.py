@@ -1,0 +1,358 @@
+"""From a movie to neurons: bins, footprints, traces and spikes, light, and which are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from scipy.signal import lfilter
+from scipy.sparse import csr_array, vstack
+
+from thinrank.calcium.binning import (
+    Background,
+    BinnedMovie,
+    RestingLevel,
+    bin_length,
+    bin_movie,
+    fit_background,
+    interpolated,
+    smooth_frames,
+)
+from thinrank.calcium.fluorescence import Fluorescence, measure_fluorescence
+from thinrank.calcium.low_rank import fit_low_rank, given_sizes, separable
+from thinrank.calcium.movie import Movie
+from thinrank.calcium.quality import Quality, measure_quality
+from thinrank.calcium.regions import body_of, region_of, shape_score
+from thinrank.calcium.search import LocalNeuron, Search
+from thinrank.calcium.traces import estimate_decay, extract_targets, spikes_of
+from thinrank.core.checks import is_auto
+from thinrank.core.factors import Factors
+from thinrank.core.result import Outcome, Status
+
+Begin = Callable[[str], Callable[[float], None]]
+"""Begins a stage of the fit; what it returns is called with the fraction that is done."""
+
+ACCEPTED = 0.5
+"""Smallest score of a neuron that is not rejected."""
+# Decay that the length of the bins is chosen for if it is estimated, which happens later. The
+# paper's 1 − 1/frame_rate at 10 frames per second.
+_USUAL_DECAY = 0.9
+# Radius of a neuron with which the search begins if none is given, in pixels.
+_USUAL_RADIUS = 5.0
+# If the bodies that are found differ by more than this factor from the radius of the search, it
+# begins again with theirs, at most this many times in all.
+_TOLERANCE, _MOST_TRIALS = 1.5, 3
+# Radius of a neuron relative to its body, which ends at half the maximum. Rule of thumb.
+_BODY = 1.2
+# Smallest and largest radius that is estimated, in pixels, and the smallest number of neurons.
+_RADII, _FEWEST = (1.5, 15.0), 3
+# Smallest height of the largest transient of a neuron, in units of noise and background: in the
+# bins of the movie, and in XΘ, which has fewer.
+_LEAST_PEAK, _LEAST_PEAK_OF_THETA = 7.0, 5.0
+# A neuron is taken for a part of another one if it is nearer than this, in radii, its largest
+# transient is below this fraction of the other one's, and its trace has at least this correlation.
+_PART_DISTANCE, _PART_PEAK, _PART_LIKENESS = 5.0, 0.4, 0.5
+# Standard deviation of the Gaussian filter of the final footprints, in radii: single pixels of a
+# faint neuron are noisy.
+_FOOTPRINT_WIDTH = 0.2
+# Final footprints end where they are below this fraction of their maximum.
+_EDGE = 0.05
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """Some neurons, or candidates for neurons, with everything that is known of each.
+
+    Attributes
+    ----------
+    footprints : sparse array of shape (n_neurons, height * width)
+    spike_trains, traces : ndarray of shape (n_neurons, n_frames)
+    regions : list of ndarray of shape (n_pixels, 2)
+    fluorescence : Fluorescence
+    quality : Quality
+    """
+
+    footprints: csr_array
+    spike_trains: np.ndarray
+    traces: np.ndarray
+    regions: list[np.ndarray]
+    fluorescence: Fluorescence
+    quality: Quality
+
+    def of(self, index: np.ndarray) -> Neurons:
+        """The neurons with the given indices."""
+        regions = [self.regions[i] for i in index]
+        parts = self.footprints[index], self.spike_trains[index], self.traces[index], regions
+        return Neurons(*parts, self.fluorescence.of(index), self.quality.of(index))
+
+
+def joined(first: Any, second: Any) -> Any:
+    """Two groups of neurons, or two values of one field of them, one after the other."""
+    if isinstance(first, (Neurons, Fluorescence, Quality)):
+        names = [field.name for field in fields(first)]
+        pairs = ((getattr(first, name), getattr(second, name)) for name in names)
+        return type(first)(*(joined(*pair) for pair in pairs))
+    if isinstance(first, csr_array):
+        return csr_array(vstack([first, second]))
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second])
+    return first + second if isinstance(first, (list, tuple)) else first
+
+
+@dataclass(frozen=True)
+class MovieFit:
+    """A fitted movie."""
+
+    factors: Factors  # factors of Θ over all pixels, in units of ``scale``
+    status: Status  # how the fit ended
+    decay: float  # γ, the fraction of the fluorescence that is left after one frame
+    radius: float  # radius of a neuron, in pixels
+    mean_image: np.ndarray  # (height, width) mean of the raw frames
+    # (n_knots,) frames at which the baseline is computed; in between it is interpolated linearly
+    knots: np.ndarray
+    baseline: np.ndarray  # (n_knots, height * width) baseline of all pixels at the knots
+    scale: np.ndarray  # (height * width,) unit of each pixel; 0 for a pixel that never changes
+    neurons: Neurons  # accepted neurons, then rejected ones; each group by what they explain
+    accepted: int  # number of accepted neurons
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Footprints, in units of the noise, and what else the search gives."""
+
+    neurons: list[LocalNeuron]
+    background: Background | None
+    radius: float
+    unit: np.ndarray  # (height, width) unit of each pixel
+    decay: float | None  # of one frame, if it is known
+    theta: Factors | None = None
+    status: Status | None = None
+
+
+def fit_movie(
+    imaging: Any, movie: Movie, decay: float | None, low_rank: bool, begin: Begin
+) -> MovieFit:
+    """Find neurons, and measure them in all frames. ``decay``: None to estimate it."""
+    frames, height, width = movie.shape
+    usual = _USUAL_DECAY if decay is None else decay
+    if low_rank:  # the sizes are checked before the movie is read
+        given_sizes(imaging, frames, height * width)
+    length = 1 if low_rank else bin_length(usual, movie.shape)
+    binned = bin_movie(movie, length, begin("reading"))
+    begin("baseline")
+    knots, baseline = _without_baseline(imaging, binned)
+    found = (_by_low_rank if low_rank else _by_search)(imaging, binned, decay, begin)
+    scale = found.unit.ravel()
+    image, decay = binned.mean_image, found.decay
+    del binned
+    footprints = _footprints(found, (height, width))
+    spikes = np.zeros((len(found.neurons), frames), dtype=np.float32)
+    if found.neurons:
+        weights = np.divide(1, scale**2, out=np.zeros_like(scale), where=scale > 0)
+        targets = extract_targets(
+            movie, footprints, weights, found.background, (knots, baseline), begin("traces")
+        )
+        if decay is None:
+            decay = estimate_decay(targets.targets().T.astype(np.float32))
+        rows = None if found.theta is None else found.theta.row_support
+        spikes = spikes_of(targets, decay, rows, begin("spikes"))
+    decay = usual if decay is None else decay
+    traces = lfilter([1.0], [1.0, -decay], spikes, axis=1).astype(np.float32)
+    score, fault = _judged(found, footprints, traces, (height, width))
+    energy = footprints.multiply(footprints).sum(axis=1) * (traces**2).sum(axis=1)
+    order = np.lexsort((-energy, score < ACCEPTED))
+    footprints, spikes, traces = csr_array(footprints[order]), spikes[order], traces[order]
+    regions = [
+        region_of(image.reshape(height, width), float(imaging.region_threshold))
+        for image in _rows(footprints)
+    ]
+    window = max(2, round(imaging.window * imaging.frame_rate))
+    resting = RestingLevel(float(imaging.percentile), window)
+    light = measure_fluorescence(
+        movie,
+        footprints,
+        regions,
+        (scale > 0).reshape(height, width),
+        coefficient=float(imaging.neuropil),
+        resting=resting,
+        decay=decay,
+        progress=begin("fluorescence"),
+    )
+    faults = tuple(fault[i] for i in order)
+    quality = measure_quality(traces, light, resting, score[order], faults)
+    neurons = Neurons(footprints, spikes, traces, regions, light, quality)
+    accepted = int(np.count_nonzero(score >= ACCEPTED))
+    theta, status = found.theta, found.status
+    if theta is None or status is None:
+        theta, status = _theta(neurons, accepted, scale), _status(accepted)
+    return MovieFit(
+        theta, status, decay, found.radius, image, knots, baseline, scale, neurons, accepted
+    )
+
+
+def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np.ndarray]:
+    """Subtract the baseline of each pixel, in place; the knots in frames, and the levels."""
+    height, width, bins = binned.values.shape
+    window = imaging.window * imaging.frame_rate / binned.length
+    resting = RestingLevel(float(imaging.percentile), max(2, round(window)), imaging.baseline)
+    knots, _ = resting.knots(bins)
+    levels = np.empty((len(knots), height, width), dtype=np.float32)
+    for row, line in enumerate(binned.values):
+        levels[:, row] = resting.levels(line)
+        line -= interpolated(levels[:, row], knots, bins).T
+    return knots * binned.length + binned.length // 2, levels.reshape(len(knots), -1)
+
+
+def _in_radii(value: Any, radii: float, radius: float) -> float:
+    """A width in pixels."""
+    return radii * radius if is_auto(value) else float(value)
+
+
+def _search(imaging: Any, radius: float, decay: float) -> Search:
+    smoothing = _in_radii(imaging.smoothing, 0.45, radius)
+    background = _in_radii(imaging.background, 3.0, radius)
+    return Search(radius, smoothing, background, decay, _LEAST_PEAK)
+
+
+def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Begin) -> _Found:
+    """Find neurons one by one in the binned movie, which is divided by its noise in place."""
+    progress = begin("neurons")
+    usual = (_USUAL_DECAY if decay is None else decay) ** binned.length
+    noise = binned.unit_noise(bool(imaging.noise_scaling))
+    inverse = np.divide(1, noise, out=np.zeros_like(noise), where=noise > 0)[..., None]
+    values, rough = binned.values, binned.rough
+    values *= inverse
+    rough *= inverse
+    auto = is_auto(imaging.neuron_radius)
+    radius = _USUAL_RADIUS if auto else float(imaging.neuron_radius)
+    for _ in range(_MOST_TRIALS):
+        search = _search(imaging, radius, usual)
+        level = search.level(rough)
+        first, _ = search.run(values, level, lambda part: progress(0.3 * part), rounds=[0])
+        seen = _radius_of(first, radius)
+        if not auto or radius / _TOLERANCE <= seen <= radius * _TOLERANCE:
+            break
+        radius = seen
+    if auto and seen != radius:
+        radius = seen
+        search = _search(imaging, radius, usual)
+        level = search.level(rough)
+    neurons, background = search.run(
+        values, level, lambda part: progress(0.3 + 0.7 * part), rounds=[1], neurons=first
+    )
+    unit = noise * np.float32(binned.length**0.5)
+    return _Found(neurons, background, radius, unit, decay)
+
+
+def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Begin) -> _Found:
+    """Fit Θ to the whole movie, as in the paper, and find neurons in XΘ."""
+    height, width, frames = binned.values.shape
+    radius = _USUAL_RADIUS if is_auto(imaging.neuron_radius) else float(imaging.neuron_radius)
+    smoothing = _in_radii(imaging.smoothing, 0.4, radius)
+    wide = _in_radii(imaging.background, 3.0, radius)
+    values, background = binned.values, None
+    if wide:
+        background = fit_background(values, wide, 1.2)
+    values = smooth_frames(values, smoothing)
+    values -= np.median(values, axis=2, keepdims=True)
+    some = slice(None, None, max(1, frames // 300))
+    rough = (np.diff(values, axis=2) / np.float32(2**0.5))[..., some]
+    unit = replace(binned, rough=rough).unit_noise(bool(imaging.noise_scaling))
+    values *= np.divide(1, unit, out=np.zeros_like(unit), where=unit > 0)[..., None]
+    np.maximum(values, np.float32(-imaging.floor), out=values)
+    Y = np.ascontiguousarray(values.reshape(-1, frames).T)
+    del values
+    decay = estimate_decay(Y) if decay is None else decay
+    begin("factors")
+    impulse = np.zeros((4 * int(3 * smoothing + 1) + 1,) * 2 + (1,), dtype=np.float32)
+    impulse[len(impulse) // 2, len(impulse) // 2] = 1
+    correlation = smooth_frames(smooth_frames(impulse, smoothing), smoothing)
+    correlation /= correlation.max()
+    correlated = float((correlation**2).sum())
+    sizes = given_sizes(imaging, frames, height * width)
+    solution = fit_low_rank(imaging, Y, decay, sizes, correlated)
+    theta = solution.factors
+    neurons: list[LocalNeuron] = []
+    if theta.rank:
+        W, segments, level = separable(theta, decay)
+        W = W.reshape(height, width, len(segments.frames)) / np.float32(level)
+        noise = float(correlation.sum()) ** 0.5 / level
+        search = Search(radius, 0.0, 0.0, 0.0, _LEAST_PEAK_OF_THETA, noise)
+        neurons, _ = search.run(W, np.ones((height, width), np.float32), begin("neurons"))
+    return _Found(neurons, background, radius, unit, decay, theta, solution.status)
+
+
+def _radius_of(neurons: list[LocalNeuron], radius: float) -> float:
+    """Radius of a disc with the median area of the bodies; the given one if there are few."""
+    areas = [
+        len(body_of(neuron.footprint, radius, _FOOTPRINT_WIDTH, 0.5))
+        for neuron in neurons
+        if shape_score(neuron.footprint, radius)[1] != "too long"
+    ]
+    if len(areas) < _FEWEST:
+        return radius
+    return float(np.clip(_BODY * np.sqrt(np.median(areas) / np.pi), *_RADII))
+
+
+def _footprints(found: _Found, shape: tuple[int, int]) -> csr_array:
+    """Footprints in the units of the movie, 1 at the brightest pixel."""
+    data, index, starts = [np.empty(0, np.float32)], [np.empty(0, np.int64)], [0]
+    for neuron in found.neurons:
+        image = neuron.footprint * neuron.window(found.unit)
+        image = gaussian_filter(image, _FOOTPRINT_WIDTH * found.radius)
+        image /= image.max()
+        rows, columns = np.nonzero(image > _EDGE)
+        data.append(image[rows, columns])
+        index.append((rows + neuron.rows.start) * shape[1] + columns + neuron.columns.start)
+        starts.append(starts[-1] + len(rows))
+    parts = (np.concatenate(data), np.concatenate(index), np.array(starts))
+    return csr_array(parts, shape=(len(found.neurons), shape[0] * shape[1]))
+
+
+def _judged(
+    found: _Found, footprints: csr_array, traces: np.ndarray, shape: tuple[int, int]
+) -> tuple[np.ndarray, list[str]]:
+    """Scores of all candidates from 0 to 1, and what is most unlike a neuron.
+
+    Shapes are judged in the units of the movie. The search sees them in units of the noise, in
+    which bright pixels count less: a few of them can hold most of the light.
+    """
+    images = [neuron.footprint * neuron.window(found.unit) for neuron in found.neurons]
+    typical = _radius_of(found.neurons, found.radius)
+    verdicts = [shape_score(image, typical) for image in images]
+    peaks = traces.max(axis=1, initial=0.0)
+    places = np.stack(np.divmod(np.arange(shape[0] * shape[1]), shape[1]), axis=1)
+    centres = (footprints @ places) / np.maximum(footprints.sum(axis=1), 1e-30)[:, None]
+    centred = traces - traces.mean(axis=1, keepdims=True)
+    centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-30)
+    for n, (centre, peak) in enumerate(zip(centres, peaks, strict=True)):
+        near = np.linalg.norm(centres - centre, axis=1) < _PART_DISTANCE * found.radius
+        alike = centred[near & (peak < _PART_PEAK * peaks)] @ centred[n]
+        part = _PART_LIKENESS / (_PART_LIKENESS + max(0.0, float(alike.max(initial=0.0))))
+        silent = (0.0, "no transients") if peak <= 0 else (1.0, "")
+        verdicts[n] = min(verdicts[n], (part, "part of a brighter neuron"), silent)
+    return np.array([score for score, _ in verdicts]), [fault for _, fault in verdicts]
+
+
+def _rows(matrix: csr_array) -> Any:
+    for first, last in pairwise(matrix.indptr):
+        row = np.zeros(matrix.shape[1], dtype=matrix.dtype)
+        row[matrix.indices[first:last]] = matrix.data[first:last]
+        yield row
+
+
+def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:
+    """Θ = SA in units of the noise."""
+    inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
+    V = neurons.footprints[:accepted].toarray().T * inverse[:, None]
+    return Factors(np.ascontiguousarray(neurons.spike_trains[:accepted].T), np.ascontiguousarray(V))
+
+
+def _status(count: int) -> Status:
+    if count == 0:
+        return Status(Outcome.ZERO, "No place is more active than noise would be: Θ has rank 0.")
+    return Status(Outcome.CONVERGED, f"The local search found {count} neurons.")

@@ -1,0 +1,338 @@
+"""Neurons one after another, each in its own window, then all of them jointly.
+
+The place with the largest transients, relative to the noise and to what is left of the background
+around it, is the start of a neuron. Its footprint and trace are fitted and subtracted, until no
+place exceeds what noise would reach. Then all footprints and traces, at least 0, are fitted to the
+movie without smoothing, the background is computed again without them, and both are repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import gaussian_filter, label, median_filter
+from scipy.signal import lfilter
+
+from thinrank.calcium.binning import Background, fit_background, middle, noise_level, smooth_frames
+from thinrank.calcium.deconvolution import NORMAL_MEDIAN, trace_noise
+from thinrank.calcium.regions import shape_score
+
+# Outputs of the matched filter below this many standard deviations of the noise do not count as
+# activity in the search.
+_ACTIVE = 3.0
+# A neuron must have a bin above √(2 log(number of bins times places)) standard deviations times
+# this factor. Noise exceeds the bound itself in about half of the movies.
+_MARGIN = 1.15
+# Half the side of the window around a seed, in radii.
+_REACH = 2.2
+# Alternations between footprint and trace of a seed, rounds of background, search and joint fit,
+# and passes of the joint fit. The first background includes the neurons; the second does not.
+_ALTERNATIONS, _ROUNDS, _PASSES = 4, 2, 4
+# A seed's footprint ends where it is below this fraction of its maximum.
+_EDGE = 0.15
+# Bins in which the seed is less bright than this fraction of the brightest pixel nearby belong to
+# a neighbor.
+_OWN = 0.75
+# Smallest and largest area of a seed at half maximum, relative to a disc of the given radius.
+_AREAS = (0.2, 4.0)
+# Largest gain of the background in the first round, when neurons still raise it, and later.
+_GAINS = (1.2, 1.5)
+# Two components are the same neuron if their centers are nearer than this, in radii; or if their
+# traces correlate by more than .4 within 1.2 radii or .6 within 4 radii; or if the cosine of their
+# footprints exceeds .6, whatever their traces: light that moves within a neuron looks like two. Of
+# 2100 neurons in 30 movies 10 have a neighbor with a larger cosine.
+_SAME_PLACE = 0.5
+
+
+@dataclass(eq=False)
+class LocalNeuron:
+    """A neuron in a window of the frame."""
+
+    rows: slice  # the window
+    columns: slice
+    footprint: np.ndarray  # (window_height, window_width)
+    trace: np.ndarray  # (n_bins,)
+    mask: np.ndarray  # (window_height, window_width) where the footprint may differ from zero
+    # (n_bins,) what the trace approximates, with its noise on both sides of zero
+    target: np.ndarray
+
+    def window(self, values: np.ndarray) -> np.ndarray:
+        """The window of an array of shape (height, width, …), as a view."""
+        return values[self.rows, self.columns]
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Centre of mass of the footprint: row and column."""
+        mass = self.footprint / self.footprint.sum()
+        rows = mass.sum(axis=1) @ np.arange(self.rows.start, self.rows.stop)
+        columns = mass.sum(axis=0) @ np.arange(self.columns.start, self.columns.stop)
+        return np.array([rows, columns])
+
+
+@dataclass(frozen=True)
+class Search:
+    """Search for neurons in a movie of shape (height, width, n_bins), in units of the noise."""
+
+    radius: float  # radius of a neuron, in pixels
+    # standard deviation of the Gaussian filter of the frames for the search, in pixels
+    smoothing: float
+    background: float  # standard deviation of the filter of the background, in pixels; 0 for none
+    decay: float  # fraction of the fluorescence that is left after one bin
+    least_peak: float  # smallest height of the largest transient, in units of noise and background
+    # standard deviation of the inner product of the noise with a footprint of norm 1; None to
+    # estimate it from the differences of successive bins
+    noise: float | None = None
+
+    def level(self, rough: np.ndarray) -> np.ndarray:
+        """Standard deviation of the noise that the filter of the search leaves in each pixel.
+
+        Shapes: ``rough`` (height, width, n_noise_bins), result (height, width).
+        """
+        level = noise_level(smooth_frames(rough, self.smoothing))
+        level[level == 0] = np.inf
+        return level
+
+    def run(
+        self,
+        values: np.ndarray,
+        level: np.ndarray,
+        progress: Callable[[float], None],
+        rounds: Sequence[int] = range(_ROUNDS),
+        neurons: Sequence[LocalNeuron] = (),
+    ) -> tuple[list[LocalNeuron], Background | None]:
+        """Find the neurons, and the background.
+
+        Shapes: ``level`` (height, width).
+        """
+        found, background = list(neurons), None
+        for step, turn in enumerate(rounds):
+            progress(step / len(rounds))
+            rest = values.copy()
+            subtract(rest, found)
+            if self.background:
+                background = fit_background(rest, self.background, _GAINS[min(turn, 1)])
+            if self.noise is None:  # what the baseline and the background have left
+                rest -= middle(rest)[..., None]
+            fit_jointly(rest, found, 1)
+            smooth = smooth_frames(rest, self.smoothing)
+            if self.noise is None:
+                smooth -= middle(smooth)[..., None]
+            smooth /= level[..., None]
+            spread = self._spread(smooth)
+            new = self._seeds(smooth, spread)
+            del smooth
+            for neuron in new:  # found in the smoothed movie: a trace in the movie itself
+                here = neuron.window(rest)
+                size = np.float32(np.vdot(neuron.footprint, neuron.footprint))
+                neuron.trace = np.maximum(np.tensordot(neuron.footprint, here, axes=2) / size, 0)
+                here -= neuron.footprint[..., None] * neuron.trace
+            found = self._refined(rest, found + new, spread)
+            if turn and not new:
+                break
+        return found, background
+
+    def _refined(
+        self, rest: np.ndarray, neurons: list[LocalNeuron], spread: np.ndarray
+    ) -> list[LocalNeuron]:
+        """Fit all neurons jointly, and leave out faint components and repetitions."""
+        fit_jointly(rest, neurons, _PASSES)
+        kept = self._merged([n for n in neurons if self._clear(n, spread)])
+        subtract(rest, [neuron for neuron in neurons if neuron not in kept], sign=-1)
+        fit_jointly(rest, kept, _PASSES // 2)
+        return [neuron for neuron in kept if self._clear(neuron, spread)]
+
+    def _clear(self, neuron: LocalNeuron, spread: np.ndarray) -> bool:
+        """Whether the highest output of the matched filter is far above noise and background."""
+        if not neuron.footprint.any():
+            return False
+        output = matched(neuron.target - np.median(neuron.target), self.decay)
+        row, column = np.round(neuron.centre).astype(int)
+        unit = float(trace_noise(neuron.target)) * float(spread[row, column])
+        if self.noise is not None:
+            unit = self.noise / float(np.linalg.norm(neuron.footprint))
+        return float(output.max()) >= self.least_peak * unit
+
+    def _merged(self, neurons: list[LocalNeuron]) -> list[LocalNeuron]:
+        """Drop the fainter of two components that are the same neuron, of right shape if one is."""
+        energy = [float((n.footprint**2).sum() * (n.trace @ n.trace)) for n in neurons]
+        right = [shape_score(n.footprint, self.radius)[0] >= 0.5 for n in neurons]
+        order = [neurons[i] for i in np.lexsort((-np.array(energy), ~np.array(right, dtype=bool)))]
+        centres = np.array([neuron.centre for neuron in order]).reshape(-1, 2)
+        kept: list[int] = []
+        for n, neuron in enumerate(order):
+            distances = np.linalg.norm(centres[kept] - centres[n], axis=1) / self.radius
+            near = [(order[kept[i]], distances[i]) for i in np.flatnonzero(distances <= 4)]
+            if not any(self._same(neuron, other, distance) for other, distance in near):
+                kept.append(n)
+        return [order[n] for n in kept]
+
+    def _same(self, first: LocalNeuron, second: LocalNeuron, distance: float) -> bool:
+        if distance < _SAME_PLACE:
+            return True
+        chance = np.tanh(3 / max(len(first.trace) - 3, 1) ** 0.5)  # three standard errors
+        alike = max(0.4 if distance < 1.2 else 0.6, chance)
+        if np.corrcoef(first.trace, second.trace)[0, 1] > alike:
+            return True
+        both = (first, second)
+        low = np.min([[n.rows.start, n.columns.start] for n in both], axis=0)
+        high = np.max([[n.rows.stop, n.columns.stop] for n in both], axis=0)
+        images = np.zeros((2, *(high - low)), dtype=np.float32)
+        for image, neuron in zip(images, both, strict=True):
+            row, column = neuron.rows.start - low[0], neuron.columns.start - low[1]
+            height, across = neuron.footprint.shape
+            image[row : row + height, column : column + across] = neuron.footprint
+            gaussian_filter(image, 0.2 * self.radius, output=image)  # noise makes cosines small
+        norms = np.linalg.norm(images, axis=(1, 2))
+        return bool(np.vdot(*images) > 0.6 * norms[0] * norms[1])
+
+    def _spread(self, values: np.ndarray) -> np.ndarray:
+        """Spread of the matched filter around each pixel: 1 for noise, more for background.
+
+        Neurons cover the smaller part of their surroundings of five radii, so that even one that is
+        always active hardly changes the median of the spreads of all pixels there.
+
+        Shapes: result (height, width).
+        """
+        step = max(1, round(self.radius / 2))  # the median of a part of the pixels is as good
+        own = middle(np.abs(matched(values[::step, ::step], self.decay))) / np.float32(
+            NORMAL_MEDIAN
+        )
+        coarse = median_filter(own, 2 * int(5 * self.radius / step) + 1)
+        wide = np.repeat(np.repeat(coarse, step, axis=0), step, axis=1)
+        return np.maximum(wide[: values.shape[0], : values.shape[1]], 1)
+
+    def _activity(self, lines: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of squared excesses of some pixels, and the highest output of the matched filter."""
+        output = matched(lines, self.decay)
+        output /= spread[:, None]
+        highest = output.max(axis=1)
+        output -= np.float32(_ACTIVE)
+        np.maximum(output, 0, out=output)
+        return np.einsum("ij,ij->i", output, output), highest
+
+    def _seeds(self, values: np.ndarray, spread: np.ndarray) -> list[LocalNeuron]:
+        """Find neurons and subtract them from the smoothed movie."""
+        cells = max(np.prod(values.shape, dtype=float) / self.radius**2, 2.0)
+        least = _MARGIN * float(np.sqrt(2 * np.log(cells)))
+        total, highest = np.empty_like(spread), np.empty_like(spread)
+        for row, line in enumerate(values):
+            total[row], highest[row] = self._activity(line, spread[row])
+        open_places = np.ones(total.shape, dtype=bool)
+        found: list[LocalNeuron] = []
+        while True:
+            score = np.where(open_places & (highest >= least), total, 0)
+            place = np.unravel_index(int(np.argmax(score)), score.shape)
+            if score[place] <= 0:
+                return found
+            seed = (int(place[0]), int(place[1]))
+            neuron = self._grown(values, seed)
+            near = max(1, int(self.radius * (0.7 if neuron is None else 0.4)))  # no second seed
+            open_places[tuple(slice(max(i - near, 0), i + near + 1) for i in seed)] = False
+            if neuron is None:
+                continue
+            found.append(neuron)
+            rows, columns = np.nonzero(neuron.footprint)  # no other pixels change
+            places = rows + neuron.rows.start, columns + neuron.columns.start
+            rest = values[places] - neuron.footprint[rows, columns][:, None] * neuron.trace
+            values[places] = rest
+            total[places], highest[places] = self._activity(rest, spread[places])
+
+    def _grown(self, values: np.ndarray, seed: tuple[int, int]) -> LocalNeuron | None:
+        """Footprint and trace around a seed, or None if there is no neuron."""
+        reach = int(np.ceil(_REACH * self.radius))
+        rows, columns = (
+            slice(max(i - reach, 0), min(i + reach + 1, side))
+            for i, side in zip(seed, values.shape, strict=False)
+        )
+        here = values[rows, columns]
+        own = (seed[0] - rows.start, seed[1] - columns.start)
+        distance = np.hypot(*(np.indices(here.shape[:2]) - np.array(own)[:, None, None]))
+        mask = distance <= reach
+        weights = np.maximum(matched(here[own], self.decay) - np.float32(_ACTIVE), 0)
+        weights[here[own] < _OWN * here[distance <= self.radius].max(axis=0)] = 0
+        lines = here.reshape(-1, here.shape[2])  # a copy, which the products below read faster
+        energy, trace = float(weights.any()), weights
+        for _ in range(_ALTERNATIONS + 1):
+            if energy == 0:
+                return None
+            image = np.maximum((lines @ weights).reshape(mask.shape) / np.float32(energy), 0) * mask
+            footprint = _piece(image, image > _EDGE * image.max(), own)
+            size = float(np.vdot(footprint, footprint))
+            if size == 0:
+                return None
+            before = trace
+            trace = footprint.ravel() @ lines / np.float32(size)
+            weights = np.where(trace > 2 * np.median(np.abs(trace)) / NORMAL_MEDIAN, trace, 0)
+            energy = float(weights @ weights)
+        area = np.count_nonzero(footprint >= 0.5 * footprint.max()) / (np.pi * self.radius**2)
+        if not _AREAS[0] <= area <= _AREAS[1]:
+            return None
+        return LocalNeuron(rows, columns, footprint, np.maximum(before, 0), mask, before)
+
+
+def _piece(image: np.ndarray, bright: np.ndarray, own: tuple[Any, ...]) -> np.ndarray:
+    """The connected part of the bright pixels of an image that contains a pixel."""
+    pieces, _ = label(bright)
+    return image * (pieces == pieces[own]) if pieces[own] else np.zeros_like(image)
+
+
+def matched(values: np.ndarray, decay: float) -> np.ndarray:
+    """Matched filter along the last axis, for a jump that decays; noise keeps its variance."""
+    forward = lfilter([np.float32((1 - decay**2) ** 0.5)], [1, -decay], values[..., ::-1], axis=-1)
+    return np.asarray(forward[..., ::-1], dtype=np.float32)
+
+
+def subtract(values: np.ndarray, neurons: list[LocalNeuron], sign: int = 1) -> None:
+    """Subtract neurons from a movie of shape (height, width, n_bins), or add them, in place."""
+    for neuron in neurons:
+        neuron.window(values)[...] -= neuron.footprint[..., None] * (sign * neuron.trace)
+
+
+def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
+    """Improve footprints and traces, one neuron at a time, in place.
+
+    Shapes: ``rest`` (height, width, n_bins).
+    """
+    lines = rest.reshape(-1, rest.shape[2])  # a view of a contiguous array: one row per pixel
+    for _ in range(rounds):
+        for neuron in neurons:
+            rows, columns = np.nonzero(neuron.mask)
+            pixels = (rows + neuron.rows.start) * rest.shape[1] + columns + neuron.columns.start
+            _update(neuron, lines, pixels)
+
+
+def _update(neuron: LocalNeuron, lines: np.ndarray, pixels: np.ndarray) -> None:
+    """Fit one neuron to what the others leave, and subtract the change from the movie.
+
+    The neuron is never added to the movie: what it contributes to the inner products is known.
+    """
+    before, trace = neuron.footprint[neuron.mask], neuron.trace
+    size = float(before @ before)
+    if size == 0:
+        return
+    here = lines[pixels]
+    target = before @ here / np.float32(size) + trace
+    level = float(np.median(np.abs(target - np.median(target)))) / NORMAL_MEDIAN
+    strong = np.where(target > 2 * level, target, 0)  # bins of noise are not used
+    energy = float(strong @ strong)
+    if energy == 0:
+        neuron.footprint = np.zeros_like(neuron.footprint)
+        neuron.trace = np.zeros_like(trace)
+    else:
+        raw = (here @ strong + before * (trace @ strong)) / np.float32(energy)
+        raw[raw < 1.5 / energy**0.5] = 0  # below 1.5 standard errors
+        image = np.zeros_like(neuron.footprint)
+        image[neuron.mask] = raw
+        smooth = gaussian_filter(image, 1.0)
+        brightest = np.unravel_index(int(smooth.argmax()), smooth.shape)
+        neuron.footprint = _piece(image, smooth > 0.1 * smooth.max(), brightest)
+        neuron.trace = np.maximum(target, 0)
+        neuron.target = target
+    after = neuron.footprint[neuron.mask]
+    changed = np.flatnonzero((before != 0) | (after != 0))
+    change = np.column_stack([before, -after])[changed] @ np.stack([trace, neuron.trace])
+    change += here[changed]
+    lines[pixels[changed]] = change
