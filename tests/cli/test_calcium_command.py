@@ -58,6 +58,11 @@ def quick_fit(fitted, monkeypatch):
 
 
 @pytest.fixture
+def no_page(monkeypatch):
+    monkeypatch.setattr("thinrank.report.write_movie_page", lambda analysis, path: None)
+
+
+@pytest.fixture
 def no_fit(monkeypatch):
     def fit(*args, **kwargs):
         raise AssertionError("fitted in vain")
@@ -225,7 +230,7 @@ def decisions_of(page, rejected):
     return about | {"neurons": [n | {"accepted": n["id"] not in rejected} for n in neurons]}
 
 
-@pytest.mark.usefixtures("quick_fit")
+@pytest.mark.usefixtures("quick_fit", "no_page")
 def test_decisions_of_the_page_are_fed_back(film, first, tmp_path):
     decisions = decisions_of(first[1] / "page.html", rejected={2})
     assert decisions["movie"].endswith("film.npy")
@@ -300,7 +305,7 @@ def test_labels_far_outside_the_movie(film, tmp_path):
     assert run(*command, "--overwrite").code == 3
 
 
-@pytest.mark.usefixtures("quick_fit")
+@pytest.mark.usefixtures("quick_fit", "no_page")
 def test_frame_rate_of_scanimage(film, tmp_path):
     about = "SI.VERSION_MAJOR = 5\nSI.hRoiManager.scanFrameRate = 7.5"
     tifffile.imwrite(tmp_path / "scan.tif", np.load(film), software=about)

@@ -41,6 +41,9 @@ def here(ready, tmp_path, monkeypatch):
         (tmp_path / each).write_bytes((folder / each).read_bytes())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
+        "thinrank.report.write_movie_page", lambda analysis, path: path.write_text("")
+    )
+    monkeypatch.setattr(
         CalciumImaging, "fit", lambda self, *_, **__: vars(self).update(vars(fitted))
     )
     return tmp_path
