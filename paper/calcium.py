@@ -22,7 +22,6 @@ from thinrank.calcium import (
     score_regions,
 )
 from thinrank.calcium.regions import connected_regions, mask_of, window
-from thinrank.core.imports import import_optional
 from thinrank.designs import RecursiveFilter
 from thinrank.report.calcium_movie import (
     ESTIMATED,
@@ -37,13 +36,13 @@ from thinrank.report.calcium_movie import (
     side_by_side,
 )
 from thinrank.report.document import (
-    WIDTH,
     Block,
     Cell,
     Picture,
     Section,
     Table,
     Text,
+    new_figure,
 )
 from thinrank.selection import estimate_rank
 
@@ -396,9 +395,7 @@ def _size_table(sizes: pd.Series) -> Table:
 
 def _paired_traces(shown: list[tuple[str, pd.Series]]) -> Figure:
     """Draw the traces of labeled regions and, if there is one, the estimated trace."""
-    figure: Figure = import_optional("matplotlib.figure").Figure(
-        (WIDTH, 0.5 + 0.62 * len(shown)), layout="constrained"
-    )
+    figure = new_figure(0.5 + 0.62 * len(shown))
     axes = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
     for axis, (name, region) in zip(axes, shown, strict=True):
         axis.plot(region["trace_labelled"], color="#b5b5b5", lw=0.8)

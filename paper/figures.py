@@ -10,7 +10,7 @@ import pandas as pd
 
 from thinrank.core.imports import import_optional
 from thinrank.plot.canvas import apart, log_scale, size_in_points
-from thinrank.report.document import WIDTH
+from thinrank.report.document import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def style_of(method: str) -> dict[str, Any]:
 
 def panels(count: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """A figure that spans the page, and its axes, side by side."""
-    figure = import_optional("matplotlib.figure").Figure((WIDTH, height), layout="constrained")
+    figure = new_figure(height)
     axes = figure.subplots(1, count, squeeze=False)[0]
     for axis in axes:
         axis.grid(True, which="major")

@@ -162,12 +162,7 @@ def correlation_circle(
     rows, columns, _ = canvas.selected(model)
     kinds = (
         ("predictors", X, rows, model.predictor_names),
-        (
-            canvas.plural(model.noun),
-            Y,
-            columns,
-            model.response_names,
-        ),
+        (canvas.plural(model.noun), Y, columns, model.response_names),
     )
     circle = import_optional("matplotlib.patches").Circle
     for radius in (0.5, 1.0):

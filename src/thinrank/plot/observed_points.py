@@ -169,23 +169,17 @@ class Pairs:
 
     def only(self, response: Any) -> Pairs:
         """The columns of one response."""
+        total = len(self.names)
         if isinstance(response, Integral) and not isinstance(response, bool):
-            if not 0 <= int(response) < len(self.names):
-                raise ValueError(
-                    f"response must be a position from 0 to {len(self.names) - 1} or a name, got "
-                    f"{response!r}"
-                )
-            places = [int(response)]
+            places = [int(response)] if 0 <= int(response) < total else []
         else:
-            places = [i for i, name in enumerate(self.names) if name == response]
-            places = places or [
-                i for i, name in enumerate(self.names) if name.startswith(f"{response}=")
-            ]
+            places = [i for i in range(total) if self.names[i] == response]
+            places = places or [i for i in range(total) if self.names[i].startswith(f"{response}=")]
         if not places:
-            known = ", ".join(repr(name) for name in self.names[:5])
-            more = ", ..." if len(self.names) > 5 else ""
+            known = ", ".join(repr(name) for name in self.names[:5]) + ", ..." * (total > 5)
             raise ValueError(
-                f"response must be one of {known}{more} or a position, got {response!r}"
+                f"response must be one of {known} or a position from 0 to {total - 1}, got "
+                f"{response!r}"
             )
         return Pairs(
             [self.names[i] for i in places],

@@ -29,6 +29,7 @@ from thinrank.report.document import (
     Table,
     Text,
     drawing,
+    new_figure,
 )
 
 if TYPE_CHECKING:
@@ -363,7 +364,7 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
     Shapes: ``image`` (height, width).
     """
     height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
-    figure = _figure(height)
+    figure = new_figure(height)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for axis, panel in zip(axes, panels, strict=True):
         _show(axis, image, "gray")
@@ -395,7 +396,7 @@ def _write(axis: Axes, center: np.ndarray, name: str, color: str) -> None:
 def side_by_side(pairs: Sequence[Pair]) -> Figure:
     """Draw labeled regions in the upper row, and the estimated ones in the lower row."""
     side = WIDTH / max(len(pairs), 5)
-    figure = _figure(2 * side + 0.35)
+    figure = new_figure(2 * side + 0.35)
     axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)
     for axis in axes.flat:
         axis.set_axis_off()
@@ -413,7 +414,7 @@ def side_by_side(pairs: Sequence[Pair]) -> Figure:
 
 def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
     """Draw the footprint and the trace of each neuron, with ticks for its spikes."""
-    figure = _figure(0.5 + 0.62 * len(lines))
+    figure = new_figure(0.5 + 0.62 * len(lines))
     axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
     for (left, right), line in zip(axes, lines, strict=True):
         _show(left, line.footprint, "magma")
@@ -450,13 +451,6 @@ def outline(axis: Axes, region: np.ndarray, color: str, dashed: bool = False) ->
     rows, columns = np.arange(mask.shape[0]) + first[0], np.arange(mask.shape[1]) + first[1]
     style = "dashed" if dashed else "solid"
     axis.contour(columns, rows, mask, [0.5], colors=[color], linewidths=1.2, linestyles=style)
-
-
-def _figure(height: float) -> Figure:
-    figure: Figure = import_optional("matplotlib.figure").Figure(
-        (WIDTH, height), layout="constrained"
-    )
-    return figure
 
 
 def _show(axis: Axes, image: np.ndarray, colors: str) -> None:

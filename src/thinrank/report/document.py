@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from thinrank.core.imports import import_optional
 
@@ -275,6 +275,12 @@ def drawing() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
         yield
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """A figure that pyplot does not know, so that nothing is left open."""
+    figure = import_optional("matplotlib.figure").Figure
+    return cast("Figure", figure((width, height), layout="constrained"))
 
 
 def as_svg(figure: Figure) -> str:

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays, plot
-from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings, score_name
 from thinrank.estimators.summary import Summary, percent
 from thinrank.plot.canvas import shorten
 from thinrank.plot.coefficient_map import map_height
 from thinrank.plot.observed_points import Pairs, prediction_pairs
 from thinrank.plot.search_curves import chosen_record
-from thinrank.report.document import WIDTH, Cell, Number, Picture, Table
+from thinrank.report.document import WIDTH, Cell, Number, Picture, Table, new_figure
 from thinrank.selection.choice import last_search, standard_error
 
 MOST_ROWS = 5000
@@ -299,13 +298,8 @@ def _picture(
     table: Table | None = None,
     width: float = WIDTH,
 ) -> Picture:
-    """Draw on a new figure that pyplot does not know, so that nothing is left open.
-
-    ``table``: the numbers of a plot that is not followed by a table of the page.
-    """
-    figure = import_optional("matplotlib.figure").Figure(
-        (width, min(max(height, 2.6), _TALLEST)), layout="constrained"
-    )
+    """Draw a plot; ``table``: its numbers, if it is not followed by a table of the page."""
+    figure = new_figure(min(max(height, 2.6), _TALLEST), width)
     draw(ax=figure.add_subplot())
     return Picture(name, figure, caption, f"{words}.", table, literal=True)
 

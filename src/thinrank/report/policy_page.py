@@ -7,13 +7,13 @@ from pathlib import Path
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.report.document import (
-    WIDTH,
     Page,
     Picture,
     Section,
     Table,
     Text,
     drawing,
+    new_figure,
 )
 
 HEADER = "task", "transitions", "episodes", "return of the log", "value of the policy"
@@ -35,7 +35,7 @@ def write_policy_page(
     )
     page.add(Section("Tasks"), Table(HEADER, list(rows), note=note, literal=True))
     with drawing():
-        figure = import_optional("matplotlib.figure").Figure((WIDTH, 2.6), layout="constrained")
+        figure = new_figure(2.6)
         axis = figure.subplots()
         axis.plot(range(1, len(residuals) + 1), residuals)
         axis.set(xlabel="iteration", ylabel="Bellman residual", ylim=(0, None))
