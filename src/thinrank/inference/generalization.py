@@ -21,7 +21,7 @@ from thinrank.core.progress import with_progress_bar
 from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.input_types import column_names
-from thinrank.inference.results import Generalization
+from thinrank.inference.results import Generalization, check_level
 from thinrank.minimize import check_size, seed_from
 
 Metric = str | Callable[[Any, Any], Any]
@@ -98,8 +98,7 @@ def generalization(
     (15, True)
     """
     check_size("n_repeats", n_repeats, 10**6, "partitions")
-    if isinstance(level, bool) or not (isinstance(level, (int, float)) and 0 < level < 1):
-        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+    check_level(level)
     target = _checked_responses(Y, metric)
     loss = _loss(metric, target)
     n = len(target)

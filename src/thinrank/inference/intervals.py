@@ -11,7 +11,7 @@ from scipy import stats
 
 from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 from thinrank.inference.layer_intervals import layer_estimates
-from thinrank.inference.results import Intervals
+from thinrank.inference.results import Intervals, check_level
 
 _KINDS = ("coefficients", "predictions", "layers")
 _ADJUSTMENTS = ("auto", "supports", "all")
@@ -240,13 +240,10 @@ def _layers(
 ) -> tuple[dict[str, list[str]], np.ndarray, np.ndarray, np.ndarray]:
     if not found.rank:
         raise ValueError("the fit has rank 0 and no layers")
-    rows = _chosen_positions("predictors", predictors, found.predictor_names, found.rows)
-    if isinstance(predictors, str) and predictors == "all":
-        rows = np.setdiff1d(rows, np.flatnonzero(found.constant))
-    layers = layer_estimates(found)
-    vectors = (
-        (layers.scaled, layers.scaled_errors) if scaled else (layers.vectors, layers.vector_errors)
-    )
+    rows, layers = _chosen_rows(found, predictors), layer_estimates(found)
+    vectors = layers.vectors, layers.vector_errors
+    if scaled:
+        vectors = layers.scaled, layers.scaled_errors
     r, size = found.rank, len(rows) + 1
     index = np.stack(
         [np.repeat(np.arange(r), size), np.tile(np.concatenate([[-1], rows]), r)], axis=1
@@ -320,54 +317,49 @@ def _outside(found: FittedSupports, predictors: np.ndarray) -> tuple[np.ndarray,
 
 
 def _chosen_pairs(found: FittedSupports, pairs: Any, predictors: Any, responses: Any) -> np.ndarray:
-    """Positions of the pairs that were asked for; by default those of the model.
-
-    Shapes: result (m, 2).
-    """
-    names_x, names_y = found.predictor_names, found.response_names
-    if pairs is not None:
-        if predictors is not None or responses is not None:
-            raise ValueError("pass either pairs, or predictors and responses, not both")
-        if isinstance(pairs, str):
-            if pairs != "all":
-                raise ValueError(f'pairs must be "all" or a list of pairs, got {pairs!r}')
-            predictors = responses = "all"
-        else:
-            listed = [tuple(pair) for pair in pairs]
-            if not listed or any(len(pair) != 2 for pair in listed):
-                raise ValueError(
-                    "pairs must be a list of (predictor, response) with at least one, "
-                    f"got {pairs!r}"
-                )
-            chosen = [
-                (_position("pairs", i, names_x), _position("pairs", j, names_y)) for i, j in listed
-            ]
-            return _without_kept(found, np.asarray(chosen, dtype=np.int64))
-    rows = _chosen_positions("predictors", predictors, names_x, found.rows)
-    columns = _chosen_positions("responses", responses, names_y, found.columns)
-    if isinstance(predictors, str) and predictors == "all":
-        rows = np.setdiff1d(rows, np.flatnonzero(found.constant))
-    grid = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
-    return _without_kept(found, grid)
-
-
-def _without_kept(found: FittedSupports, pairs: np.ndarray) -> np.ndarray:
-    wrong = np.intersect1d(pairs[:, 0], np.flatnonzero(found.constant))
+    """Positions of the pairs that were asked for, of shape (m, 2); None for those of the model."""
+    names = found.predictor_names, found.response_names
+    if pairs is not None and (predictors is not None or responses is not None):
+        raise ValueError("pass either pairs, or predictors and responses, not both")
+    if isinstance(pairs, str):
+        if pairs != "all":
+            raise ValueError(f'pairs must be "all" or a list of pairs, got {pairs!r}')
+        pairs, predictors, responses = None, "all", "all"
+    if pairs is None:
+        rows = _chosen_rows(found, predictors)
+        columns = _chosen_positions("responses", responses, names[1], found.columns)
+        chosen = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
+    else:
+        listed = [tuple(pair) for pair in pairs]
+        if not listed or any(len(pair) != 2 for pair in listed):
+            raise ValueError(
+                f"pairs must be a list of (predictor, response) with at least one, got {pairs!r}"
+            )
+        places = [
+            [_position("pairs", *each) for each in zip(p, names, strict=True)] for p in listed
+        ]
+        chosen = np.asarray(places, dtype=np.int64)
+    wrong = np.intersect1d(chosen[:, 0], np.flatnonzero(found.constant))
     if len(wrong):
         raise ValueError(
-            f"predictor {found.predictor_names[wrong[0]]!r} is constant or always kept; intervals "
-            "are for predictors that are selected"
+            f"predictor {names[0][wrong[0]]!r} is constant or always kept; intervals are for "
+            "predictors that are selected"
         )
-    return pairs
+    return chosen
+
+
+def _chosen_rows(found: FittedSupports, predictors: Any) -> np.ndarray:
+    """Positions of predictors; "all" leaves out those that are constant or always kept."""
+    rows = _chosen_positions("predictors", predictors, found.predictor_names, found.rows)
+    if isinstance(predictors, str) and predictors == "all":
+        rows = np.setdiff1d(rows, np.flatnonzero(found.constant))
+    return rows
 
 
 def _chosen_positions(
     argument: str, given: Any, names: list[str], default: np.ndarray
 ) -> np.ndarray:
-    """Positions of predictors or responses.
-
-    ``given``: None for the default.
-    """
+    """Positions of predictors or responses; ``given`` is None for the default."""
     if given is None:
         return default
     if isinstance(given, str) and given == "all":
@@ -477,8 +469,7 @@ def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
 
 
 def _check(level: float, of: str, adjust: str, rank: Any, correction: str | None) -> None:
-    if isinstance(level, bool) or not (isinstance(level, (int, float)) and 0 < level < 1):
-        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+    check_level(level)
     for name, value, allowed in (
         ("of", of, _KINDS),
         ("adjust", adjust, _ADJUSTMENTS),

@@ -52,6 +52,12 @@ class Result:
         raise NotImplementedError
 
 
+def check_level(level: Any) -> None:
+    """Raise a ValueError unless a confidence level is one."""
+    if isinstance(level, bool) or not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+
+
 def _paragraphs(sentences: Sequence[str]) -> list[str]:
     return [line for part in sentences for line in wrap(part, 80)]
 
