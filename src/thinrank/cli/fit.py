@@ -132,6 +132,7 @@ def fit(
     """
     from thinrank.cli.saved_model import FORMAT, as_json
     from thinrank.cli.training_data import DataRequest, check_files, load_data
+    from thinrank.tables.errors import counted
 
     output = output_of(context, json, quiet, debug)
     names, sizes = _columns_and_size(responses or [])
@@ -176,7 +177,8 @@ def fit(
         raise typer.BadParameter(
             f"must be at most the number of samples, {n}, got {cv}", param_hint="--cv"
         )
-    output.show(f"{n} samples, {p} predictors, {len(data.response_names)} responses")
+    counts = {"sample": n, "predictor": p, "response": len(data.response_names)}
+    output.show(", ".join(counted(count, what) for what, count in counts.items()))
     settings = {
         **settings,
         "always_keep": _kept(names_of(keep), data),

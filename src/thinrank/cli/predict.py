@@ -106,7 +106,7 @@ def predict(
         )
     names, columns = _predictions(saved.estimator, X)
     write_table(out, names, columns, table.index, table.index_name, table.style)
-    output.show(f"Predictions of {len(X)} samples are in {out}")
+    output.show(f"Predictions of {counted(len(X), 'sample')} are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": names}
 
 
