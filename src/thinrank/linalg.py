@@ -57,12 +57,6 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     )
 
 
-def solve_definite(symmetric: Array, right: Array) -> Array:
-    """A⁻¹B for a positive definite matrix A."""
-    root, _ = inverse_cholesky(symmetric)
-    return root.T @ (root @ right)
-
-
 def _lower_factor(symmetric: Array) -> tuple[Array, float, float]:
     """Lower Cholesky factor, its least pivot, NaN without a factor, and the mean diagonal."""
     if type(symmetric) is np.ndarray:  # for small matrices ten times as fast as numpy.linalg

@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite
+from thinrank.core.checks import check_finite, check_number
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
@@ -143,8 +142,7 @@ class GeneralizedLinear:
         ones = arrays.zeros((k,), like) + 1
         self.unit = ones if unit is None else _as_vector("unit", unit, k, like)
         for name, value in (("ridge", ridge), ("least_ridge", least_ridge)):
-            if not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
-                raise ValueError(f"{name} must be a finite non-negative number, got {value!r}")
+            check_number(name, value)
         self.least_ridge = float(least_ridge)
         self.ridge = max(float(ridge), self.least_ridge)
         self.samples = float(n if self.sample_weight is None else xp.sum(self.sample_weight))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite
+from thinrank.core.checks import check_finite, check_number
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import as_design, take_rows
@@ -79,7 +78,8 @@ class PerTask:
     ) -> None:
         self.X: Design = as_design(X)
         self.prototype = self.X.prototype
-        self.ridge = _checked_ridge(ridge)
+        check_number("ridge", ridge)
+        self.ridge = float(ridge)
         labels = _labels(task, self.X.shape[0])
         count = int(labels.max(initial=-1)) + 1 if n_tasks is None else int(n_tasks)
         if count < 1 or labels.max(initial=-1) >= count:
@@ -166,7 +166,8 @@ class PerTask:
     def with_ridge(self, ridge: float) -> PerTask:
         """The same loss with another ridge; results computed from X are shared."""
         other = copy.copy(self)
-        other.ridge = _checked_ridge(ridge)
+        check_number("ridge", ridge)
+        other.ridge = float(ridge)
         for name in ("_smoothness", "_general"):
             other.__dict__.pop(name, None)
         return other
@@ -245,12 +246,6 @@ class PerTask:
             )
         check_finite("y", y)
         return y
-
-
-def _checked_ridge(ridge: Any) -> float:
-    if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-        raise ValueError(f"ridge must be a finite non-negative number, got {ridge!r}")
-    return float(ridge)
 
 
 def _labels(task: Any, rows: int) -> np.ndarray:

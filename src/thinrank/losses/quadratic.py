@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import abc
-from numbers import Real
 from typing import Any
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.checks import check_number
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 
@@ -55,8 +55,7 @@ class Quadratic(abc.ABC):
     def __init__(
         self, shape: tuple[int, int], constant: float, ridge: Any, prototype: Array
     ) -> None:
-        if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-            raise ValueError(f"ridge must be a finite non-negative number, got {ridge!r}")
+        check_number("ridge", ridge)
         self.shape = shape
         self.constant = constant
         self.ridge = float(ridge)

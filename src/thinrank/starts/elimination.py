@@ -248,7 +248,8 @@ def _minimum(loss: Any, around: Factors, rows: Array, value: float) -> tuple[Fac
 
 def _minimum_of(loss: Any, form: Any, rows: Array) -> Factors:
     """The minimum of an approximation, in the units of the loss."""
-    phi = linalg.solve_definite(form.gram(rows), form.cross_rows(rows))
+    root, _ = linalg.inverse_cholesky(form.gram(rows))
+    phi = root.T @ (root @ form.cross_rows(rows))
     V = arrays.identity(loss.shape[1], like=phi) / form.column_scale[:, None]
     return Factors(arrays.scatter_rows(phi, rows, loss.shape[0]), V)
 

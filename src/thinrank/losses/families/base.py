@@ -164,8 +164,7 @@ class Family(ABC):
 
     def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """Intercepts to start from beside other linear predictors, of shape (q,)."""
-        full = None if weight is None else weight + 0 * y
-        return self.null_link(y, full) - arrays.namespace(y).mean(linear, axis=0)
+        return self.null_link(y, weight) - arrays.namespace(y).mean(linear, axis=0)
 
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """The responses, those on the border of the valid range as at the start of intercepts.
@@ -173,7 +172,15 @@ class Family(ABC):
         A response without events, or with nothing else, has no finite intercept. With half an event
         in n + 1 observations, spread as ``linear`` says, it has, and nothing else to be explained.
         """
-        return y
+        xp = arrays.namespace(y)
+        without = self._without_events(observed_mean(y, weight)[0])
+        if without is None or not bool(xp.any(without)):
+            return y
+        return xp.where(without, self.mean(linear + self.intercept(y, weight, linear)), y)
+
+    def _without_events(self, mean: Array) -> Array | None:
+        """Whether means are on the border of the valid range; None if there is none."""
+        return None
 
     # ----------------------------------------------------------------- checks and parameters
 
@@ -250,15 +257,22 @@ def refuse(
 def observed_mean(y: Array, weight: Array | None) -> tuple[Array, Array]:
     """Weighted mean of each column, and the number of entries with weight, both of shape (q,).
 
-    The mean of a column without observed entries is 0.
+    The mean of a column without observed entries is 0. ``weight`` broadcasts to the shape of y.
     """
     xp = arrays.namespace(y)
-    if weight is None:
-        weight = xp.ones_like(y)
+    weight = xp.ones_like(y) if weight is None else weight + xp.zeros_like(y)
     live = weight > 0
     total = xp.sum(weight, axis=0)
     sums = xp.sum(xp.where(live, weight * y, 0.0), axis=0)
     return arrays.divide_or_zero(sums, total), xp.sum(xp.astype(live, y.dtype), axis=0)
+
+
+def as_numpy(x: Array, weight: Array | None) -> tuple[np.ndarray, np.ndarray]:
+    """An array and its weights as float64 arrays of NumPy; None for weights of one."""
+    numbers = arrays.to_numpy(x).astype(np.float64)
+    if weight is None:
+        return numbers, np.ones_like(numbers)
+    return numbers, arrays.to_numpy(weight).astype(np.float64)
 
 
 def _as_list(columns: Any) -> list[int]:

@@ -66,14 +66,8 @@ class Bernoulli(Family):
         mean = xp.where(mean > 0, mean, least)
         return self.link(xp.where(mean < 1, mean, 1.0 - least))
 
-    def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
-        """As in the base class, for responses that are all 0 or all 1."""
-        xp = arrays.namespace(y)
-        mean = observed_mean(y, None if weight is None else weight + 0 * y)[0]
-        constant = (mean <= 0) | (mean >= 1 - arrays.eps(y))
-        if not bool(xp.any(constant)):
-            return y
-        return xp.where(constant, self.mean(linear + self.intercept(y, weight, linear)), y)
+    def _without_events(self, mean: Array) -> Array:
+        return (mean <= 0) | (mean >= 1 - arrays.eps(mean))
 
     def _valid(self, y: Array) -> Array:
         return (y >= 0) & (y <= 1)

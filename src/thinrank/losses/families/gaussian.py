@@ -11,6 +11,7 @@ from thinrank.arrays import Array
 from thinrank.losses.families.base import (
     Family,
     Parameter,
+    as_numpy,
     as_parameter,
     entries,
     matched,
@@ -79,14 +80,10 @@ class Gaussian(Family):
         """
         if not self.has_parameters:
             return self
-        xp = arrays.namespace(y, eta)
-        if weight is None:
-            weight = xp.ones_like(y)
-        live = weight > 0
-        squares = xp.sum(xp.where(live, weight * (y - eta) ** 2, 0.0), axis=0)
-        sizes = xp.sum(xp.where(live, weight * y**2, 0.0), axis=0)
-        total = np.asarray(arrays.to_numpy(squares), dtype=np.float64)
-        floor = np.asarray(arrays.to_numpy(sizes), dtype=np.float64) * arrays.eps(y) ** 2
+        numbers, weights = as_numpy(y, weight)
+        residuals, live = numbers - as_numpy(eta, None)[0], weights > 0
+        total = np.sum(np.where(live, weights * residuals**2, 0.0), axis=0)
+        floor = np.sum(np.where(live, weights * numbers**2, 0.0), axis=0) * arrays.eps(y) ** 2
         if arrays.is_array(freedom):
             freedom = arrays.to_numpy(freedom)
         scale = np.sqrt(np.maximum(total, floor) / np.asarray(freedom, dtype=np.float64))

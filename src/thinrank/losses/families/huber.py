@@ -8,7 +8,15 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family, Parameter, as_parameter, entries, matched, taken
+from thinrank.losses.families.base import (
+    Family,
+    Parameter,
+    as_numpy,
+    as_parameter,
+    entries,
+    matched,
+    taken,
+)
 
 # Relative tolerance with which a sum of weights counts as half of the total; it is far above the
 # rounding errors of sums and far below the share of one entry.
@@ -101,7 +109,7 @@ class Huber(Family):
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Weighted median of each column, of shape (q,)."""
-        numbers, weights = _numpy(y, weight)
+        numbers, weights = as_numpy(y, weight)
         return arrays.from_numpy(weighted_median(numbers, weights), y)
 
     def take(self, columns: Any) -> Huber:
@@ -122,14 +130,14 @@ class Huber(Family):
         """
         if not self.has_parameters:
             return self
-        residuals, weights = _numpy(y - eta, weight)
+        residuals, weights = as_numpy(y - eta, weight)
         residuals = np.where(weights > 0, residuals, 0.0)
         deviations = np.abs(residuals - weighted_median(residuals, weights))
         scale = _PER_MEDIAN_DEVIATION * weighted_median(deviations, weights)
         total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
         means = _PER_MEAN_DEVIATION * (weights * deviations).sum(axis=0) / total
         # deviations this small are rounding errors
-        least = arrays.eps(y) * np.abs(np.where(weights > 0, _numpy(y, None)[0], 0.0)).max(axis=0)
+        least = arrays.eps(y) * np.abs(np.where(weights > 0, as_numpy(y, None)[0], 0.0)).max(axis=0)
         scale = np.where(scale > least, scale, means)
         return self._like(Huber(self.threshold, np.where(scale > least, scale, 1.0)))
 
@@ -160,11 +168,3 @@ def _value(t: Array, clipped: Array) -> Array:
     value += t
     value *= clipped
     return value
-
-
-def _numpy(x: Array, weight: Array | None) -> tuple[np.ndarray, np.ndarray]:
-    """An array and its weights as float64 arrays of NumPy."""
-    numbers = arrays.to_numpy(x).astype(np.float64)
-    if weight is None:
-        return numbers, np.ones_like(numbers)
-    return numbers, arrays.to_numpy(weight).astype(np.float64)

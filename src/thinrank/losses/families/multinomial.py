@@ -89,7 +89,7 @@ class Multinomial(Family):
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """As in the base class, for categories that do not occur."""
         xp = arrays.namespace(y)
-        empty = observed_mean(y, None if weight is None else weight + 0 * y)[0] == 0
+        empty = observed_mean(y, weight)[0] == 0
         if not bool(xp.any(empty)):
             return y
         shares = self.mean(linear + self.intercept(y, weight, linear))

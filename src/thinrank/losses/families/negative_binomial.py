@@ -11,6 +11,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import (
     Parameter,
+    as_numpy,
     as_parameter,
     entries,
     matched,
@@ -130,11 +131,8 @@ class NegativeBinomial(Counts):
         """
         if not self.has_parameters:
             return self
-        counts, predictors = (arrays.to_numpy(x).astype(np.float64) for x in (y, eta))
-        if weight is None:
-            weights = np.ones_like(counts)
-        else:
-            weights = arrays.to_numpy(weight).astype(np.float64)
+        counts, weights = as_numpy(y, weight)
+        predictors = as_numpy(eta, None)[0]
         return self._like(NegativeBinomial(fitted_dispersion(counts, predictors, weights)))
 
     def dispersion_of(self, count: int) -> np.ndarray:

@@ -45,19 +45,12 @@ class Counts(Family):
     def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """As in the base class, for the mean of the exposures exp(linear)."""
         xp = arrays.namespace(y)
-        full = None if weight is None else weight + 0 * y
         largest = xp.max(linear, axis=0)
-        exposure, _ = observed_mean(xp.exp(linear - largest), full)
-        return self.null_link(y, full) - largest - arrays.log_or_smallest(exposure)
+        exposure, _ = observed_mean(xp.exp(linear - largest), weight)
+        return self.null_link(y, weight) - largest - arrays.log_or_smallest(exposure)
 
-    def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
-        """As in the base class, for responses without counts."""
-        xp = arrays.namespace(y)
-        full = None if weight is None else weight + 0 * y
-        empty = observed_mean(y, full)[0] == 0
-        if not bool(xp.any(empty)):
-            return y
-        return xp.where(empty, self.mean(linear + self.intercept(y, weight, linear)), y)
+    def _without_events(self, mean: Array) -> Array:
+        return mean == 0
 
     def _valid(self, y: Array) -> Array:
         return arrays.namespace(y).isfinite(y) & (y >= 0)

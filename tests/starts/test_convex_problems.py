@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Lasso, MultiTaskLasso
 
 from thinrank.losses import LeastSquares
-from thinrank.solvers.proximal import Proximal, shrink_entries, shrink_rows
+from thinrank.starts.convex import Proximal, shrink_entries, shrink_rows
 
 SHAPES = {"n > p": (60, 30, 8), "p > n": (25, 40, 8)}
 PROXES = {"lasso": shrink_entries, "group lasso": shrink_rows}
