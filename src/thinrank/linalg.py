@@ -132,31 +132,16 @@ def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
 def largest_eigenvalue(
     product: Callable[[Array], Array], size: int, like: Array, *, tol: float = 1e-3
 ) -> float:
-    """Largest eigenvalue of a positive semi-definite operator, by block power iteration.
+    """Largest eigenvalue of a positive semi-definite operator.
 
     The iteration approaches the eigenvalue from below. Its last value is increased by the factor
     1 + ``tol`` and the norm of the residual, so that one over the result is a safe step size.
     """
-    xp = arrays.namespace(like)
-    width = size if size <= 3 * OVERSAMPLING else OVERSAMPLING
-    block, _ = xp.linalg.qr(random_block(size, width, like, seed=0))
-    moved = block[:, :0]
-    value = residual = 0.0
-    for _ in range(100):  # LOBPCG: Rayleigh-Ritz over the block, its residuals and the last move
-        image = product(block)
-        small = block.T @ image
-        values, vectors = xp.linalg.eigh(small)
-        top = vectors[:, -1:]
-        value = float(values[-1])
-        residual = arrays.norm(image @ top - value * (block @ top))
-        if value <= 0 or residual <= tol * value or width == size:
-            break
-        basis, _ = xp.linalg.qr(xp.concat([block, image - block @ small, moved], axis=1))
-        _, vectors = xp.linalg.eigh(basis.T @ product(basis))
-        new = basis @ vectors[:, -width:]
-        moved = new - block @ (block.T @ new)
-        block, _ = xp.linalg.qr(new)
-    return max(value, 0.0) * (1 + tol) + residual
+    vector, values, _ = truncated_svd(
+        (product, product), 1, shape=(size, size), like=like, tol=0.1 * tol
+    )
+    value = float(values[0])
+    return value * (1 + tol) + arrays.norm(product(vector) - value * vector)
 
 
 def truncated_svd(

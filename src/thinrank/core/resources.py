@@ -103,8 +103,9 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
     if jobs == 1 or threading.current_thread() is not threading.main_thread():
         yield
         return
-    limit = max(1, (os.cpu_count() or 1) // jobs)
-    with _limit(limit):
+    limit, controller = max(1, (os.cpu_count() or 1) // jobs), _controller(len(sys.modules))
+    threads = max((pool.num_threads for pool in controller.lib_controllers), default=1)
+    with nullcontext() if threads <= limit else controller.limit(limits=limit):
         yield
 
 
@@ -123,13 +124,6 @@ def _controller(n_modules: int) -> ThreadpoolController:
     A further library comes with further modules of Python, whose number is therefore the argument.
     """
     return ThreadpoolController()
-
-
-def _limit(limit: int) -> AbstractContextManager[Any]:
-    controller = _controller(len(sys.modules))
-    if max((pool.num_threads for pool in controller.lib_controllers), default=1) <= limit:
-        return nullcontext()
-    return controller.limit(limits=limit)
 
 
 @contextmanager

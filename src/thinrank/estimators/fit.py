@@ -250,7 +250,8 @@ def fit_rounds(
         if found is None:  # nothing to fit
             return solution_of(None, loss, rank), problem
         factors = found.state.factors
-        before, supports = supports, _supports_of(factors)
+        both = factors.row_support, factors.column_support
+        before, supports = supports, [arrays.to_numpy(each).tolist() for each in both]
         ended = found.status.outcome is Outcome.STOPPED or supports == before or not factors.rank
         if ended or not (fits_left and problem.noise_matters(rows, ridge)):
             return solution_of(found, loss, rank, factors), problem
@@ -264,12 +265,6 @@ def fit_rounds(
                 begin = factors.with_column_units(problem.target_scale / again.target_scale)
         problem, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
-
-
-def _supports_of(factors: Factors) -> tuple[list[int], list[int]]:
-    """Row and column support as lists, which can be compared."""
-    rows, columns = factors.row_support, factors.column_support
-    return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()
 
 
 # ---------------------------------------------------------------------- the choice of sizes
