@@ -90,7 +90,7 @@ def save(
         raise TypeError(f"extra must be a dict or None, got {type(extra).__name__}")
     target = Path(os.path.realpath(path))  # a link to a folder stays a link
     check_free(target, overwrite)
-    more = checked_json({} if extra is None else extra, "extra")
+    more = checked_json(extra or {}, "extra")
     encoder = Encoder()
     contents = encoder.model(estimator)
     with atomic_folder(target, adopt_others) as folder:
