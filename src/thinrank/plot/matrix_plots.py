@@ -142,8 +142,8 @@ def biclusters(
     if len(columns) <= min(canvas.room(ax, "x"), _NAMED):
         named = max(part.stop for part in column_parts)
         canvas.name_axis(ax, "x", range(named), names_at(parts.names, columns[:named]))
-    ax.set_ylabel(_axis_label("row", len(rows), len(matrix)))
-    ax.set_xlabel(_axis_label("column", len(columns), matrix.shape[1]))
+    ax.set_ylabel(canvas.shown_of("rows", len(rows), len(matrix)))
+    ax.set_xlabel(canvas.shown_of("columns", len(columns), matrix.shape[1]))
     ax.set_yticks([])
     for spine in ax.spines.values():
         spine.set_edgecolor(GRAY)
@@ -271,7 +271,3 @@ def _order(
         ranges.append(range(min(begin, most), min(len(order), most)))
     order += np.flatnonzero(~taken).tolist()
     return np.array(order[:most]), ranges
-
-
-def _axis_label(kind: str, shown: int, total: int) -> str:
-    return f"{kind}s" if shown == total else f"{kind}s ({shown:,} of {total:,} shown)"

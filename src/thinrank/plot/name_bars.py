@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 _KINDS = {"row": "predictor", "column": "response", "pair": "pair"}
 _COLUMNS = ("axis", "name", "frequency", "stable")
 _AXIS_TITLES = {"−log10 weighted p": "−log₁₀ of the weighted p-value", "W": "knockoff statistic W"}
-_FIELDS = ("estimate", "lower", "upper", "labels", "level", "of")
 _NOUNS = {"coefficients": "coefficient", "predictions": "prediction", "layers": "quantity"}
 
 
@@ -101,14 +100,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     >>> ax.get_xlabel()
     '−log₁₀ of the weighted p-value'
     """
-    # imported here, so that other plots do not load the package
-    from thinrank.inference import Discoveries
-
-    if not isinstance(result, Discoveries):
-        raise TypeError(
-            "result must be what tr.inference.select_predictors returns, got "
-            f"{type(result).__name__}"
-        )
+    _check(result, "Discoveries", "select_predictors")
     canvas.check_counts(max_names=max_names)
     sizes = np.abs(result.statistics)
     some = int(np.count_nonzero(sizes))
@@ -156,12 +148,7 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
     >>> ax.get_xlabel()
     'coefficient, 95 % confidence intervals'
     """
-    missing = [name for name in _FIELDS if not hasattr(result, name)]
-    if missing:
-        raise TypeError(
-            "result must be what tr.inference.confidence_intervals returns, got "
-            f"{type(result).__name__}"
-        )
+    _check(result, "Intervals", "confidence_intervals")
     canvas.check_counts(max_names=max_names)
     total = len(result.estimate)
     ax = _axes(ax, min(max_names, total))
@@ -185,6 +172,16 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
     words = shown_of(noun, len(shown), total)
     ax.set_ylabel(words.replace("strongest", "first") if result.of == "predictions" else words)
     return _named(ax, names_at(labels, shown))
+
+
+def _check(result: Any, kind: str, function: str) -> None:
+    """A TypeError unless a result is that of a function of ``thinrank.inference``."""
+    from thinrank import inference  # here, so that other plots do not load the package
+
+    if not isinstance(result, getattr(inference, kind)):
+        raise TypeError(
+            f"result must be what tr.inference.{function} returns, got {type(result).__name__}"
+        )
 
 
 def _axes(ax: Axes | None, rows: int) -> Axes:
