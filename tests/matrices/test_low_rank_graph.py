@@ -241,9 +241,14 @@ def test_two_nodes_have_one_pair_which_leaves_none_when_it_is_held_out(rank):
     assert found.reconstruct()[0, 1] == pytest.approx(2.7)
 
 
-@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"rank": 2, "row_sparsity": 5}])
 @pytest.mark.parametrize(
-    "S", [np.zeros((80, 80)), np.diag(np.arange(80.0)), np.eye(80), sp.csr_array((1200, 1200))]
+    ("S", "options"),
+    [
+        (np.zeros((80, 80)), {}),
+        (np.diag(np.arange(80.0)), {"rank": 2}),
+        (np.eye(80), {}),
+        (sp.csr_array((1200, 1200)), {"rank": 2, "row_sparsity": 5}),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_a_graph_without_links_has_rank_zero(S, options):

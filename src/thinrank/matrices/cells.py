@@ -182,13 +182,9 @@ class Centre:
             rows, columns = _additive(cells, columns)
         return cls(rows, columns)
 
-    def at(self, cells: ObservedCells) -> np.ndarray:
-        """Entries at the positions of some cells."""
-        return self.rows[cells.rows] + self.columns[cells.columns]
-
     def removed(self, cells: ObservedCells) -> ObservedCells:
         """The cells minus the center."""
-        return cells.replaced(cells.values - self.at(cells))
+        return cells.replaced(cells.values - self.rows[cells.rows] - self.columns[cells.columns])
 
 
 def means(cells: ObservedCells) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtri
@@ -45,28 +46,13 @@ _RANKS_WITHOUT_GAIN = 2
 _STANDS_OUT = 3.0
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What is given: None stands for what is to be chosen."""
+class Limits(NamedTuple):
+    """Sizes and ridge that are given; None stands for what is to be chosen."""
 
-    rank: int | None  # sizes
-    rows: int | None
-    columns: int | None
-    ridge: float | None  # ridge
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is to be chosen."""
-        return None not in (self.rank, self.rows, self.columns, self.ridge)
-
-    @property
-    def values(self) -> tuple[int, int, int, float]:
-        """Rank, rows, columns and ridge, all of which must be given."""
-        assert self.rank is not None
-        assert self.rows is not None
-        assert self.columns is not None
-        assert self.ridge is not None
-        return self.rank, self.rows, self.columns, self.ridge
+    rank: Any
+    rows: Any
+    columns: Any
+    ridge: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,10 +376,10 @@ def complete(
     """Choose what ``limits`` leaves open, and fit the deviations from the center."""
     tried: list[Candidate] = []
     given = limits
-    if not limits.complete:
+    if None in limits:
         chosen, tried = choose(cells, limits, centre=centre, cv=cv, seed=seed, report=report)
         limits = Limits(*chosen.sizes, chosen.ridge)
-    rank, rows, columns, ridge = limits.values
+    rank, rows, columns, ridge = limits
     centred = Centre.of(cells, centre).removed(cells)
     V = np.zeros((cells.shape[1], 0)) if rank == 0 else _right(centred, rank, rows, columns, ridge)
     if not V.any():
@@ -409,7 +395,7 @@ def _extended(
     cells: ObservedCells, V: np.ndarray, chosen: Limits, given: Limits
 ) -> tuple[np.ndarray, int]:
     """Right factor and number of rows, with the rows and columns that only all cells confirm."""
-    _, rows, columns, ridge = chosen.values
+    _, rows, columns, ridge = chosen
     for _ in range(_EXTENSIONS):
         U, _ = best_rows(cells, V, rows, ridge)
         in_rows, in_columns = (np.asarray(W.any(axis=1)) for W in (U, V))

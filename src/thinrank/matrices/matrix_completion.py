@@ -354,7 +354,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         given = Limits(rank, rows, columns, ridge)
         if cells.complete and ridge is None and None not in (rank, rows, columns):
             return Limits(rank, rows, columns, 0.0)
-        if not given.complete:
+        if None in given:
             self._check_splits(len(cells))
         return given
 
