@@ -132,14 +132,6 @@ def test_an_array_of_a_file_and_given_sizes(tmp_path, small):
         assert re.search(pattern, page), name
 
 
-@pytest.mark.usefixtures("no_fit")
-def test_results_are_not_replaced_without_being_asked(first, film):
-    again = run(film, "--frame-rate", 7, "-o", first[1])
-    assert again.code == 2
-    assert "exists and is not empty" in again.output
-    assert names(first[1].parent) == ["out"]
-
-
 @pytest.mark.slow
 def test_simulated_movie(tmp_path):
     result = run("--simulate", "-o", tmp_path / "out")

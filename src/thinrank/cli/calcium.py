@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,18 +129,16 @@ def calcium(
     from thinrank.calcium.export import describe, write_results
     from thinrank.calcium.folder import whole_folder, write_summary
     from thinrank.calcium.movie import open_movie
-    from thinrank.calcium.readers import may_have_frame_rate
     from thinrank.report import MovieAnalysis, write_movie_page
 
     output = output_of(context, debug=debug)
     if simulate == (movie is not None):
         raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
-    if frame_rate is None and movie is not None and not may_have_frame_rate(movie):
-        raise typer.BadParameter(
-            "the number of frames per second is required", param_hint="--frame-rate"
-        )
+    for file in (movie, labels, accept):
+        if file is not None and not file.exists():
+            raise UnusableArgumentError(f"{file}: there is no such file")
     settings: dict[str, Any] = {
-        "frame_rate": frame_rate,
+        "frame_rate": _frame_rate(movie, frame_rate, output),
         "rank": number(rank, int, ("auto",), "--rank"),
         "row_sparsity": number(rows, int, ("auto",), "--rows"),
         "column_sparsity": number(columns, int, ("auto",), "--columns"),
@@ -152,16 +151,12 @@ def calcium(
     settings |= {name: value for name, value in optional.items() if value is not None}
     # check everything that can fail before the fit, which takes long
     _check_out(out, overwrite)
-    for file in (movie, labels, accept):
-        if file is not None and not file.exists():
-            raise UnusableArgumentError(f"{file}: there is no such file")
     _check_libraries(nwb, register)
     labelled = None if labels is None else read_regions(labels)
     decisions = None if accept is None else read_decisions(accept)
     if decisions is not None and movie is not None:
         with open_movie(movie, dataset) as opened:
             check_movie(decisions, opened.shape)
-    settings["frame_rate"] = _frame_rate(movie, frame_rate, output)
     imaging = CalciumImaging(**settings, verbose=1)
 
     film: Any = movie
@@ -239,8 +234,8 @@ def _kept(
             output.note(f"{left} of the neurons {are} not in {decisions.source} and left out")
     doubtful = imaging.quality_.doubtful[kept]
     if doubtful.any():
-        count = int(doubtful.sum())
         action = "left out (--hide-doubtful)" if hide_doubtful else "marked; see quality.csv"
+        count = int(doubtful.sum())
         output.note(f"{count} doubtful neuron{'' if count == 1 else 's'}: {action}")
     return kept[~doubtful] if hide_doubtful else kept
 
@@ -270,15 +265,9 @@ def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Ou
 
 def _check_libraries(nwb: bool, register: bool) -> None:
     """Raise an ImportError that names the extra if a library that is needed later is missing."""
-    libraries = {
-        "matplotlib": True,
-        "tifffile": True,
-        "pynwb": nwb,
-        "skimage.registration": register,
-    }
-    for library, needed in libraries.items():
-        if needed:
-            import_optional(library)
+    needed = {"matplotlib": True, "tifffile": True, "pynwb": nwb, "skimage.registration": register}
+    for library in compress(needed, needed.values()):
+        import_optional(library)
 
 
 def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) -> dict[str, str]:
