@@ -81,7 +81,7 @@ class Tabular:
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class Lookup(_Selective):
     """Features from a table.
 
     Parameters
@@ -96,13 +96,8 @@ class Lookup:
         """Rows of the table."""
         return self.table[_whole_states(states, len(self.table))]
 
-    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights; computed for the whole table if that has fewer rows."""
-        index = _whole_states(states, len(self.table))
-        active = np.flatnonzero(weights.any(axis=1))
-        if len(index) < len(self.table):
-            return self.table[index[:, None], active] @ weights[active]
-        return (self.table[:, active] @ weights[active])[index]
+    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
+        return self.table[_whole_states(states, len(self.table))[:, None], index]
 
 
 @dataclass(frozen=True, eq=False)

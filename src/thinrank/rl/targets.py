@@ -42,6 +42,14 @@ class Rows:
     # None if rows belong to states that were chosen one by one
     episodes: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        for action, block in enumerate(self.blocks):
+            if block.shape[1] != self.n_features:
+                raise ValueError(
+                    f"features must have the same number of columns for all actions; action 0 has "
+                    f"{self.n_features}, action {action} has {block.shape[1]}"
+                )
+
     @property
     def n_features(self) -> int:
         """Number of features of a state."""
@@ -130,37 +138,39 @@ class Targets(Protocol):
 
 
 class FixedTargets:
-    """Targets from the same transitions in every iteration.
+    """Targets from the same transitions in every iteration; ``going`` where the episode goes on.
 
-    ``live`` are the rows of each task from which the episode goes on, and ``following`` their next
-    states.
-
-    Shapes: ``rewards`` (n_rows,) or (n_rows, n_tasks), ``discounts`` (n_tasks,).
+    Shapes: ``rewards`` and ``going`` (n_rows,) or (n_rows, n_tasks), ``next_states`` (n_rows, ...)
+    or (n_rows, n_tasks, ...), ``discounts`` (n_tasks,).
     """
 
     def __init__(
         self,
         rows: Rows,
         rewards: np.ndarray,
-        following: Sequence[Any],
-        live: Sequence[np.ndarray],
+        next_states: np.ndarray,
+        going: np.ndarray,
         discounts: np.ndarray,
         features: Features,
     ) -> None:
-        self.rows, self._rewards, self._live, self._discounts = rows, rewards, live, discounts
-        self._following = [
-            feature_matrix(features, states, f"task {task}: next states") if len(states) else None
-            for task, states in enumerate(following)
-        ]
+        self.rows, self._rewards, self._discounts = rows, rewards, discounts
+        # places among the targets of a task, and features of the next states
+        self._following: list[tuple[Any, Any]] = []
+        for task in range(rows.n_tasks):
+            if rows.owner is None:
+                place: Any = np.flatnonzero(going[:, task]), task
+            else:
+                place = np.flatnonzero(going & (rows.owner == task))
+            states, where = next_states[place], f"task {task}: next states"
+            matrix = feature_matrix(features, states, where) if len(states) else None
+            self._following.append((place, matrix))
 
     def under(self, values: ActionValues) -> np.ndarray:
         """Targets in the order of the rows."""
         y = self._rewards.copy()
-        for task, (matrix, live) in enumerate(zip(self._following, self._live, strict=True)):
-            if matrix is None:
-                continue
-            ahead = self._discounts[task] * values.of_features(task, matrix).max(axis=1)
-            y[(live, task) if y.ndim == 2 else live] += ahead
+        for task, (place, matrix) in enumerate(self._following):
+            if matrix is not None:
+                y[place] += self._discounts[task] * values.of_features(task, matrix).max(axis=1)
         return y
 
     def fixed(self) -> FixedTargets:
@@ -188,7 +198,6 @@ class GenerativeTargets:
         self._streams = np.random.default_rng(seed).spawn(len(tasks))
         held = {id(s): feature_matrix(features, s, "design states") for s in states}
         self.rows = Rows([held[id(s)] for s in states], len(tasks))
-        _check_lengths(self.rows)
 
     def under(self, values: ActionValues) -> np.ndarray:
         """Targets of shape (n_rows, n_tasks)."""
@@ -209,18 +218,12 @@ class GenerativeTargets:
             states = [s[few[id(s)]] for s in states]
         streams = np.random.default_rng([self._seed, 1]).spawn(tasks)
         drawn = [
-            [sampled(task, t, s, action, streams[t]) for action, s in enumerate(states)]
+            zip(*(sampled(task, t, s, a, streams[t]) for a, s in enumerate(states)), strict=True)
             for t, task in enumerate(self._tasks)
         ]
-        rewards = [np.concatenate([reward for reward, _, _ in parts]) for parts in drawn]
-        live = [np.flatnonzero(~np.concatenate([end for *_, end in parts])) for parts in drawn]
-        following = [
-            np.concatenate([after for _, after, _ in parts])[index]
-            for parts, index in zip(drawn, live, strict=True)
-        ]
-        return FixedTargets(
-            rows, np.stack(rewards, axis=1), following, live, self._discounts, self._features
-        )
+        columns = zip(*([np.concatenate(part) for part in parts] for parts in drawn), strict=True)
+        rewards, after, ended = (np.stack(column, axis=1) for column in columns)
+        return FixedTargets(rows, rewards, after, ~ended, self._discounts, self._features)
 
     def _column(self, task: int, values: ActionValues) -> np.ndarray:
         def value(states: np.ndarray) -> np.ndarray:
@@ -272,20 +275,10 @@ def logged_targets(
     first = places if common is None else common[:, 0]
     by_action = [first[log.actions[first] == action] for action in range(n_actions)]
     blocks = [_block(log, features, index, a) for a, index in enumerate(by_action)]
-    if common is None:
-        rows = Rows(blocks, log.n_tasks, log.tasks[order], log.episodes[order])
-    else:
-        rows = Rows(blocks, log.n_tasks)
-    _check_lengths(rows)
-    going = ~log.terminated[places]
-    tasks = range(log.n_tasks)
-    if common is None:
-        live = [np.flatnonzero(going & (log.tasks[order] == task)) for task in tasks]
-        following = [log.next_states[order[index]] for index in live]
-    else:
-        live = [np.flatnonzero(going[:, task]) for task in tasks]
-        following = [log.next_states[common[index, t]] for t, index in enumerate(live)]
-    return FixedTargets(rows, log.rewards[places], following, live, discounts, features)
+    own = () if common is not None else (log.tasks[order], log.episodes[order])
+    rows, going = Rows(blocks, log.n_tasks, *own), ~log.terminated[places]
+    following = log.next_states[places]
+    return FixedTargets(rows, log.rewards[places], following, going, discounts, features)
 
 
 def _block(log: Transitions, features: Features, index: np.ndarray, action: int) -> Any:
@@ -308,12 +301,3 @@ def _common_order(log: Transitions, order: np.ndarray) -> np.ndarray | None:
     states, actions = log.states[columns], log.actions[columns]
     same = np.array_equal(actions, np.broadcast_to(actions[:, :1], actions.shape))
     return columns if same and np.all(states == states[:, :1]) else None
-
-
-def _check_lengths(rows: Rows) -> None:
-    for action, block in enumerate(rows.blocks):
-        if block.shape[1] != rows.n_features:
-            raise ValueError(
-                f"features must have the same number of columns for all actions; action 0 has "
-                f"{rows.n_features}, action {action} has {block.shape[1]}"
-            )
