@@ -24,7 +24,7 @@ from paper.blackjack import (
 )
 from paper.figures import curves, panels, states_axis
 from paper.lassos import CompactGroupLasso, CompactLassos
-from paper.statistics import cross_table, means, number, paired_difference, pm, seconds
+from paper.statistics import cross_table, means, model_table, paired_difference, pm, seconds
 from paper.study import Job, Record, Study
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
@@ -64,6 +64,11 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
 """Regressors by name; "pooled" treats all games as one."""
 
 _BASELINES = ("lasso", "group lasso", "ridge", "pooled")
+_COLUMNS: dict[str, Any] = {
+    "active rows": ("active", "{:.1f}".format),
+    "rank": ("rank", "{:.1f}".format),
+    "seconds": ("seconds", seconds),
+}
 _FIELDS = {"edge_exact": "infinite decks, exact", "edge_played": "two decks, played"}
 
 
@@ -189,7 +194,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "here and bad at the others."
         ),
         Section("Models and seconds"),
-        _model_table(records),
+        model_table(records, list(REGRESSORS), _COLUMNS),
     ]
 
 
@@ -221,22 +226,6 @@ def _edge_table(records: pd.DataFrame, field: str) -> Table:
         order=[*REGRESSORS, "optimum"],
         corner="method / states",
     )
-
-
-def _model_table(records: pd.DataFrame) -> Table:
-    found = records.groupby(["method", "states"])[["active", "rank", "seconds"]].mean()
-    rows = [
-        (
-            method,
-            str(n),
-            *(number(row[field], 1) for field in ("active", "rank")),
-            seconds(row["seconds"]),
-        )
-        for method in REGRESSORS
-        if method in found.index
-        for n, row in found.loc[method].iterrows()
-    ]
-    return Table(("method", "states", "active rows", "rank", "seconds"), list(rows))
 
 
 def _plot(records: pd.DataFrame) -> Any:

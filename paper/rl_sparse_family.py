@@ -22,7 +22,7 @@ from paper.lassos import (
     ShortPathGroupLasso,
     ShortPathLassos,
 )
-from paper.statistics import cross_table, means, number, seconds
+from paper.statistics import cross_table, means, model_table, seconds
 from paper.study import Finding, Job, Record, Study
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
@@ -140,6 +140,13 @@ _AT = 40  # number of design states at which GDT is compared with the baselines
 _DRAWS = 1000  # bootstrap samples of the seeds
 _LEAST_SEEDS = 5  # number of seeds from which a bootstrap interval is shown
 
+_COLUMNS: dict[str, Any] = {
+    "error of Q̂": ("q_error", "{:.3g}".format),
+    "active rows": ("active", "{:.1f}".format),
+    "rank": ("rank", "{:.1f}".format),
+    "CPU seconds": ("seconds", seconds),
+}
+
 Curve = dict[int, float]
 """Mean value error by number of design states."""
 
@@ -195,7 +202,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "some n on, so the error of the policies may fall faster than the bound."
         ),
         Section("Models and seconds"),
-        _model_table(linear),
+        model_table(linear, list(METHODS), _COLUMNS),
     ]
     other = records[records["family"] == "constructed"]
     if other.empty:
@@ -340,24 +347,6 @@ def _bound(records: pd.DataFrame) -> tuple[Curve, float]:
     }
     constant = gdt[min(gdt)] / at[min(at)]
     return {n: constant * value for n, value in at.items()}, constant
-
-
-def _model_table(records: pd.DataFrame) -> Table:
-    fields = ["q_error", "active", "rank", "seconds"]
-    found = records.groupby(["method", "states"])[fields].mean()
-    rows = [
-        (
-            method,
-            str(n),
-            f"{row['q_error']:.3g}",
-            *(number(row[field], 1) for field in ("active", "rank")),
-            seconds(row["seconds"]),
-        )
-        for method in _curves(records)
-        for n, row in found.loc[method].iterrows()
-    ]
-    header = ("method", "states", "error of Q̂", "active rows", "rank", "CPU seconds")
-    return Table(header, list(rows))
 
 
 def _plot(records: pd.DataFrame, bound: Curve) -> Any:

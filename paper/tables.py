@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,6 +57,12 @@ class _Row:
         return "" if found is None else f"{found:+.1f}"
 
 
+def _table(rows: dict[str, _Row], *columns: tuple[str, Callable[[_Row], str]]) -> Table:
+    """A table with a row per method; columns: their headings, and what they show."""
+    cells = [(method, *(show(row) for _, show in columns)) for method, row in rows.items()]
+    return Table(("method", *(heading for heading, _ in columns)), list(cells))
+
+
 def page(records: pd.DataFrame) -> list[Block]:
     """Return the blocks of the page of one of the four tables."""
     table = printed()["tables"][records["study"].iloc[0]]
@@ -64,46 +71,18 @@ def page(records: pd.DataFrame) -> list[Block]:
         method: _Row({f: s.loc[method] for f, s in stats.items()}, table["methods"].get(method, {}))
         for method in in_order(records["method"])
     }
-    estimation = [
-        (
-            m,
-            r.here("spectral"),
-            r.printed("estimation"),
-            r.gap("spectral", "estimation"),
-            r.here("frobenius"),
-        )
-        for m, r in rows.items()
-    ]
-    prediction = [
-        (
-            method,
-            row.here("prediction"),
-            row.gap("prediction", "prediction"),
-            row.printed("prediction"),
-            row.gap("same_rows", "prediction"),
-            row.here("same_rows"),
-        )
-        for method, row in rows.items()
-    ]
-    supports = [
-        (
-            method,
-            *(row.here("rows", 2), row.printed("rows", 2), row.gap("rows", "rows")),
-            *(row.here("columns", 2), row.printed("columns", 2), row.gap("columns", "columns")),
-            row.here("rank", 2),
-            f"{100 * row.stats['exact']['mean']:.0f} %",
-            number(row.stats["seconds"]["mean"], 2),
-            f"{row.stats['spectral']['count']:.0f}",
-        )
-        for method, row in rows.items()
-    ]
-    sizes = ("rows", "printed", "difference", "columns", "printed", "difference")
     shown = stats["spectral"].reindex([method for method in rows if method != "null"])
     old = {name: row["estimation"][0] for name, row in table["methods"].items()}
     return [
         Text(_setting(table["sizes"])),
         Section("Estimation error"),
-        Table(("method", "spectral", "printed", "difference", "Frobenius"), list(estimation)),
+        _table(
+            rows,
+            ("spectral", lambda row: row.here("spectral")),
+            ("printed", lambda row: row.printed("estimation")),
+            ("difference", lambda row: row.gap("spectral", "estimation")),
+            ("Frobenius", lambda row: row.here("frobenius")),
+        ),
         Text(
             "‖Θ̂ − Θ*‖ / ‖Θ*‖, mean ± standard deviation over the replications. The spectral norm "
             "is what the paper prints; the Frobenius norm is given in addition. “Difference” is "
@@ -119,9 +98,13 @@ def page(records: pd.DataFrame) -> list[Block]:
             "circles: printed means.",
         ),
         Section("Prediction error"),
-        Table(
-            ("method", "new rows", "difference", "printed", "difference", "training rows"),
-            list(prediction),
+        _table(
+            rows,
+            ("new rows", lambda row: row.here("prediction")),
+            ("difference", lambda row: row.gap("prediction", "prediction")),
+            ("printed", lambda row: row.printed("prediction")),
+            ("difference", lambda row: row.gap("same_rows", "prediction")),
+            ("training rows", lambda row: row.here("same_rows")),
         ),
         Text(
             "Expected root mean squared error on new rows, and on new responses at the training "
@@ -129,7 +112,19 @@ def page(records: pd.DataFrame) -> list[Block]:
             "prints, so both are compared with the printed mean."
         ),
         Section("Supports and running times"),
-        Table(("method", *sizes, "rank", "exact", "seconds", "replications"), list(supports)),
+        _table(
+            rows,
+            ("rows", lambda row: row.here("rows", 2)),
+            ("printed", lambda row: row.printed("rows", 2)),
+            ("difference", lambda row: row.gap("rows", "rows")),
+            ("columns", lambda row: row.here("columns", 2)),
+            ("printed", lambda row: row.printed("columns", 2)),
+            ("difference", lambda row: row.gap("columns", "columns")),
+            ("rank", lambda row: row.here("rank", 2)),
+            ("exact", lambda row: f"{100 * row.stats['exact']['mean']:.0f} %"),
+            ("seconds", lambda row: number(row.stats["seconds"]["mean"], 2)),
+            ("replications", lambda row: f"{row.stats['spectral']['count']:.0f}"),
+        ),
         Text(
             "Numbers of non-zero rows and columns. “Exact” is the fraction of replications in "
             "which both supports are the true ones. Seconds include the choice of tuning "
