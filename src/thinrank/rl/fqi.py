@@ -292,7 +292,7 @@ class MultiTaskFQI(BaseEstimator):
         if n_actions is None:
             raise ValueError("n_actions must be given, because the tasks have no such attribute")
         ends = [bool(getattr(task, "episodic", False)) for task in tasks]
-        discounts = _discounts_of(self.discount, self.episodic, ends)
+        discounts = check_discounts(self.discount, self.episodic, ends)
         seed = seed_from(self.random_state)
         design = _design_states(states, n_actions)
         features = self.features
@@ -329,7 +329,7 @@ class MultiTaskFQI(BaseEstimator):
             raise ValueError(
                 "expectation=True needs tasks; expectations cannot be computed from logged data"
             )
-        discounts = _discounts_of(self.discount, self.episodic, [False] * log.n_tasks)
+        discounts = check_discounts(self.discount, self.episodic, [False] * log.n_tasks)
         features = self.features
         if features is None:
             features = default_features(np.concatenate([log.states, log.next_states]))
@@ -580,22 +580,6 @@ def _tunes(tune_at: str | Collection[int], iteration: int) -> bool:
     return iteration in tune_at or iteration == 1
 
 
-def _discounts_of(
-    discount: float | Sequence[float],
-    episodic: bool | Sequence[bool] | None,
-    declared: list[bool],
-) -> np.ndarray:
-    """The discount of each task; ``declared`` says which tasks declare themselves episodic."""
-    if episodic is None:
-        return check_discounts(discount, declared)
-    given = np.asarray(episodic)
-    if given.dtype != np.bool_ or given.shape not in ((), (len(declared),)):
-        raise ValueError(
-            f"episodic must be a bool or {len(declared)} bools, one per task, got {episodic!r}"
-        )
-    return check_discounts(discount, np.broadcast_to(given, (len(declared),)).tolist())
-
-
 def _design_states(states: Any, n_actions: int) -> list[np.ndarray]:
     """Design states of each action; the same object if they are the same."""
     listed = isinstance(states, list) and all(isinstance(s, np.ndarray) for s in states)
@@ -615,22 +599,21 @@ def _as_transitions(logs: Any) -> Transitions:
     """A log of several tasks, from one log, one per task, or datasets of Minari or their names."""
     if isinstance(logs, Transitions):
         return logs
-    if is_minari(logs):
-        return from_minari(logs)
-    if not isinstance(logs, (list, tuple)) or not logs:
+    each = [logs] if is_minari(logs) else logs
+    if not isinstance(each, (list, tuple)) or not each:
         raise TypeError(
             "transitions must be tr.rl.Transitions, a dataset of Minari or its name, or a list "
             "with one of them per task; got "
             f"{'an empty list' if logs == [] else type(logs).__name__}"
         )
-    for task, log in enumerate(logs):
+    for task, log in enumerate(each):
         if not isinstance(log, Transitions) and not is_minari(log):
             raise TypeError(
                 "transitions must contain logs of type tr.rl.Transitions or datasets of Minari or "
                 f"their names; that of task {task} is {type(log).__name__}"
             )
     return Transitions.of_tasks(
-        [log if isinstance(log, Transitions) else from_minari(log) for log in logs]
+        [log if isinstance(log, Transitions) else from_minari(log) for log in each]
     )
 
 

@@ -117,22 +117,30 @@ def expected(
     )
 
 
-def check_discounts(discount: Any, episodic: Sequence[bool]) -> np.ndarray:
+def check_discounts(discount: Any, episodic: Any, declared: Sequence[bool]) -> np.ndarray:
     """Check the discounts: in (0, 1], and below 1 unless the task is episodic.
+
+    ``declared`` says which tasks declare themselves episodic, for ``episodic=None``.
 
     Shapes: result (n_tasks,).
     """
-    count = len(episodic)
-    given = np.asarray(discount)
+    count, given = len(declared), np.asarray(discount)
+    ends = np.asarray(declared if episodic is None else episodic)
+    if ends.dtype != np.bool_ or ends.shape not in ((), (count,)):
+        raise ValueError(
+            f"episodic must be a bool or {count} bools, one per task, got {episodic!r}"
+        )
     if given.dtype.kind not in "iuf" or given.shape not in ((), (count,)):
         raise ValueError(
             f"discount must be a number or {count} numbers, one per task, got {discount!r}"
         )
     discounts = np.broadcast_to(given.astype(np.float64), (count,))
-    for index, (gamma, ends) in enumerate(zip(discounts, episodic, strict=True)):
+    for index, (gamma, over) in enumerate(
+        zip(discounts, np.broadcast_to(ends, (count,)), strict=True)
+    ):
         if not 0 < gamma <= 1:
             raise ValueError(f"discount must be in (0, 1], but that of task {index} is {gamma:g}")
-        if gamma == 1 and not ends:
+        if gamma == 1 and not over:
             raise ValueError(
                 f"discount 1 is for episodic tasks only; task {index} is not declared episodic"
             )
