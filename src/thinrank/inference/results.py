@@ -29,11 +29,11 @@ _CORRECTIONS = {
     "bh": "Benjamini-Hochberg: false discovery rate",
     "by": "Benjamini-Yekutieli: false discovery rate under any dependence",
 }
-# Measured with default arguments; docs/guide/how_sure.md.
+# benchmarks/inference.py intervals, 130 fits a setting; docs/guide/how_sure.md.
 _SELECTED = (
     "The fit selected these pairs: intervals of level 0.95 for predictors that it selected by "
-    "chance, with true coefficients of zero, cover zero only 48 to 79 % of the time "
-    '(24 to 58 % with adjust="supports").'
+    "chance, with true coefficients of zero, cover zero only 71 to 82 % of the time "
+    '(45 to 68 % with adjust="supports").'
 )
 
 
