@@ -24,10 +24,7 @@ def check_responses(
 ) -> tuple[np.ndarray | Any, dict[str, list[str]]]:
     """The responses of a table, as an array, or as a data frame if some are categories.
 
-    Returns
-    -------
-    tuple of (ndarray of shape (n_rows, n_responses) or DataFrame, dict of str to list of str)
-        The responses, and the texts that stand for 0 and 1 of those of the family "bernoulli".
+    And the texts that stand for 0 and 1 of those of the family "bernoulli".
     """
     numbers, pairs = table.numbers.copy(), {}
     for j, (name, missing) in enumerate(zip(table.names, table.missing.T, strict=True)):

@@ -7,6 +7,7 @@ needs five times as long for 50,000 columns.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import gzip
 import io
@@ -28,14 +29,8 @@ _BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of million
 class TextFile:
     """The bytes of a text file, which are decoded line by line to save memory.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    encoding : str or None
-        Its encoding; None for UTF-8, or UTF-16 with a byte order mark.
-    delimiter : str or None
-        The character between cells; None to find it.
+    Without an encoding it is UTF-8, or UTF-16 with a byte order mark; without a delimiter, the
+    character between cells is found.
     """
 
     def __init__(self, path: Path, encoding: str | None, delimiter: str | None) -> None:
@@ -66,9 +61,7 @@ class TextFile:
             return "."
         doubt: tuple[int, str] | None = None
         for row, record in self.records():
-            found = dict(
-                zip(map(decimal_evidence, reversed(record)), reversed(record), strict=True)
-            )
+            found = {decimal_evidence(cell): cell for cell in reversed(record)}
             if "." in found or "," in found:
                 return "." if "." in found else ","
             if doubt is None and "?" in found:
@@ -90,9 +83,11 @@ class TextFile:
             name = codecs.lookup(encoding).name
             if name in ("utf-16", "utf-32") and not raw.startswith(_MARKS):
                 encoding += "-le"  # streams need a mark where the order is not in the name
-            if name.startswith(("iso8859", "cp125", "mac")) and not raw.isascii() and _is_utf8(raw):
-                self.notes.append(f"{self.file} is UTF-8 text, not {encoding}, and was read so")
-                encoding = "utf-8-sig"
+            if name.startswith(("iso8859", "cp125", "mac")) and not raw.isascii():
+                with contextlib.suppress(UnicodeDecodeError):
+                    raw.decode("utf-8")
+                    self.notes.append(f"{self.file} is UTF-8 text, not {encoding}, and was read so")
+                    encoding = "utf-8-sig"
             binary = "\0" in raw.decode(encoding)
         except LookupError:
             raise TableError(f"there is no encoding {encoding!r}", file=self.file) from None
@@ -154,14 +149,6 @@ class TextFile:
         except csv.Error:
             return found or [1]
         return found
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _read_bytes(path: Path, open_file: Callable[..., Any]) -> bytes:

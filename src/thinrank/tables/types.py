@@ -50,22 +50,9 @@ def typed(
     key: int | None = None,
     responses: Collection[str] = (),
 ) -> Table:
-    """The table with columns of numbers and of texts; an error for what is neither.
+    """A table that was read with columns of numbers and of texts; an error for what is neither.
 
-    Parameters
-    ----------
-    table : Table
-        A table that was just read.
-    options : ReadOptions
-        Which columns to keep, and which are categories.
-    key : int, default=None
-        The column with the names of the rows.
-    responses : collection of str, default=()
-        Names of responses, for the remedies that errors name.
-
-    Returns
-    -------
-    Table
+    ``key``: the column with the names of the rows. ``responses``: for the remedies of errors.
     """
     assert table.cells is not None
     notes = list(table.notes)
