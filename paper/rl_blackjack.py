@@ -194,7 +194,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "here and bad at the others."
         ),
         Section("Models and seconds"),
-        model_table(records, list(REGRESSORS), _COLUMNS),
+        model_table(records, REGRESSORS, _COLUMNS),
     ]
 
 

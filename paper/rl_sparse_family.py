@@ -202,7 +202,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "some n on, so the error of the policies may fall faster than the bound."
         ),
         Section("Models and seconds"),
-        model_table(linear, list(METHODS), _COLUMNS),
+        model_table(linear, METHODS, _COLUMNS),
     ]
     other = records[records["family"] == "constructed"]
     if other.empty:

@@ -65,11 +65,7 @@ def cross_table(
     return Table((corner or rows, *map(title, across)), list(body))
 
 
-def model_table(
-    records: pd.DataFrame,
-    order: Sequence[str],
-    columns: dict[str, tuple[str, Callable[[float], str]]],
-) -> Table:
+def model_table(records: pd.DataFrame, order: Any, columns: dict[str, Any]) -> Table:
     """Means by method and number of states; columns by heading: a field, and how to show it."""
     found = records.groupby(["method", "states"])[[field for field, _ in columns.values()]].mean()
     rows = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -57,10 +56,10 @@ class _Row:
         return "" if found is None else f"{found:+.1f}"
 
 
-def _table(rows: dict[str, _Row], *columns: tuple[str, Callable[[_Row], str]]) -> Table:
-    """A table with a row per method; columns: their headings, and what they show."""
-    cells = [(method, *(show(row) for _, show in columns)) for method, row in rows.items()]
-    return Table(("method", *(heading for heading, _ in columns)), list(cells))
+def _table(rows: dict[str, _Row], *columns: tuple[Any, ...]) -> Table:
+    """A table with a row per method; columns: heading, what a row shows, and its arguments."""
+    cells = [(name, *(show(row, *of) for _, show, *of in columns)) for name, row in rows.items()]
+    return Table(("method", *(column[0] for column in columns)), list(cells))
 
 
 def page(records: pd.DataFrame) -> list[Block]:
@@ -78,10 +77,10 @@ def page(records: pd.DataFrame) -> list[Block]:
         Section("Estimation error"),
         _table(
             rows,
-            ("spectral", lambda row: row.here("spectral")),
-            ("printed", lambda row: row.printed("estimation")),
-            ("difference", lambda row: row.gap("spectral", "estimation")),
-            ("Frobenius", lambda row: row.here("frobenius")),
+            ("spectral", _Row.here, "spectral"),
+            ("printed", _Row.printed, "estimation"),
+            ("difference", _Row.gap, "spectral", "estimation"),
+            ("Frobenius", _Row.here, "frobenius"),
         ),
         Text(
             "‖Θ̂ − Θ*‖ / ‖Θ*‖, mean ± standard deviation over the replications. The spectral norm "
@@ -100,11 +99,11 @@ def page(records: pd.DataFrame) -> list[Block]:
         Section("Prediction error"),
         _table(
             rows,
-            ("new rows", lambda row: row.here("prediction")),
-            ("difference", lambda row: row.gap("prediction", "prediction")),
-            ("printed", lambda row: row.printed("prediction")),
-            ("difference", lambda row: row.gap("same_rows", "prediction")),
-            ("training rows", lambda row: row.here("same_rows")),
+            ("new rows", _Row.here, "prediction"),
+            ("difference", _Row.gap, "prediction", "prediction"),
+            ("printed", _Row.printed, "prediction"),
+            ("difference", _Row.gap, "same_rows", "prediction"),
+            ("training rows", _Row.here, "same_rows"),
         ),
         Text(
             "Expected root mean squared error on new rows, and on new responses at the training "
@@ -114,13 +113,13 @@ def page(records: pd.DataFrame) -> list[Block]:
         Section("Supports and running times"),
         _table(
             rows,
-            ("rows", lambda row: row.here("rows", 2)),
-            ("printed", lambda row: row.printed("rows", 2)),
-            ("difference", lambda row: row.gap("rows", "rows")),
-            ("columns", lambda row: row.here("columns", 2)),
-            ("printed", lambda row: row.printed("columns", 2)),
-            ("difference", lambda row: row.gap("columns", "columns")),
-            ("rank", lambda row: row.here("rank", 2)),
+            ("rows", _Row.here, "rows", 2),
+            ("printed", _Row.printed, "rows", 2),
+            ("difference", _Row.gap, "rows", "rows"),
+            ("columns", _Row.here, "columns", 2),
+            ("printed", _Row.printed, "columns", 2),
+            ("difference", _Row.gap, "columns", "columns"),
+            ("rank", _Row.here, "rank", 2),
             ("exact", lambda row: f"{100 * row.stats['exact']['mean']:.0f} %"),
             ("seconds", lambda row: number(row.stats["seconds"]["mean"], 2)),
             ("replications", lambda row: f"{row.stats['spectral']['count']:.0f}"),
