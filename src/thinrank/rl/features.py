@@ -39,7 +39,7 @@ class _Selective:
 
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(_Selective):
     """The states are their own features.
 
     States are arrays of shape (n_states, n_features), or (n_states,) for one feature.
@@ -50,6 +50,13 @@ class Identity:
         array = np.asarray(states)
         columns = array[:, None] if array.ndim == 1 else array
         return columns.astype(np.float64, copy=False)
+
+    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
+        """φ(states) @ weights, from the columns with non-zero weights."""
+        return super().product(_points(np.asarray(states), len(weights)), weights)
+
+    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
+        return states[:, index].astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,10 @@ class Tabular:
         ends = np.arange(len(index) + 1, dtype=np.int32)
         ones = np.ones(len(index))
         return sparse.csr_array((ones, index, ends), shape=(len(index), self.n_states))
+
+    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
+        """φ(states) @ weights: rows of the weights."""
+        return weights[_whole_states(states, self.n_states)]
 
 
 @dataclass(frozen=True, eq=False)
