@@ -104,7 +104,7 @@ def test_noise_whose_variance_depends_on_a_predictor():
         found = {True: [], False: []}
         for seed in range(0, 40, 2):
             rng = np.random.default_rng(seed)
-            X = rng.standard_normal((150, 12))
+            X = rng.standard_normal((150, 4))
             Y = np.exp(0.7 * X[:, [0]]) * rng.standard_normal((150, 20))
             for robust, p_values in found.items():
                 p_values.append(row_tests(X, Y, adjust_for, robust).p_values[0])
