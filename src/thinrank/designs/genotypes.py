@@ -161,8 +161,8 @@ class Genotypes(BlockwiseDesign):
         if unknown:
             raise ValueError(
                 f"ids must be samples of {self.path.with_suffix('.fam').name}, but "
-                f"{len(unknown)} of {len(wanted)} are not, such as {_some(unknown)}; the samples "
-                f"are named like {_some(self.sample_ids)}"
+                f"{len(unknown)} of {len(wanted)} are not, such as {first_names(unknown)}; the "
+                f"samples are named like {first_names(self.sample_ids)}"
             )
         if len(set(wanted)) < len(wanted):
             raise ValueError(f"ids must be distinct, got {len(wanted) - len(set(wanted))} repeated")
@@ -288,7 +288,8 @@ class Genotypes(BlockwiseDesign):
         return {name: value for name, value in vars(self).items() if name != "_reader"}
 
 
-def _some(names: Iterable[Any]) -> str:
+def first_names(names: Iterable[Any]) -> str:
+    """Three names, for a message."""
     return ", ".join(repr(str(name)) for name in islice(names, 3))
 
 

@@ -222,7 +222,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
             responses = responses_of(y, self.family, entry_weight, names, design.prototype)
-            shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+            shape = getattr(y, "shape", None) or np.asarray(y).shape
             single = len(shape) == 1 and responses.Y.shape[1] == 1
             data = fit_family(self, design, responses, weight, names, single, offset, groups)
             if self.family_ is None:  # least squares

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from thinrank import arrays
 from thinrank.core.checks import check_range
 from thinrank.core.imports import import_optional
 from thinrank.designs.blocks import RowBlocks
+from thinrank.designs.genotypes import first_names
 from thinrank.selection.splits import is_small
 from thinrank.starts.elimination import MOST_ROWS
 
@@ -238,7 +239,7 @@ def check_sample_ids(X: Any, Y: Any) -> None:
         )
     raise ValueError(
         f"{len(unknown)} of the {len(names)} rows of Y are not samples of X, such as "
-        f"{_some(unknown)}; the samples of X are named like {_some(ids)}. Pass "
+        f"{first_names(unknown)}; the samples of X are named like {first_names(ids)}. Pass "
         "X.for_samples(names) and Y.loc[names] with the names that both have, or, if the rows are "
         "in the same order, Y.to_numpy()"
     )
@@ -252,7 +253,3 @@ def check_feature_names(names: Iterable[str], expected: Iterable[str], estimator
                 f"X must have the predictors that {estimator} was fitted to, in the same order; "
                 f"predictor {place} is {name!r} instead of {wanted!r}"
             )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(repr(str(name)) for name in names[:3])
