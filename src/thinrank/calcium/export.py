@@ -12,6 +12,7 @@ import numpy as np
 from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.folder import whole_folder, write_summary
+from thinrank.calcium.imaging import with_rejected
 from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import as_regions
 from thinrank.core.imports import import_optional
@@ -43,6 +44,7 @@ def export_results(
     nwb: bool = False,
     suite2p: bool = False,
     overwrite: bool = False,
+    metadata: dict[str, Any] | None = None,
 ) -> None:
     """Write all results of a fit into a new folder.
 
@@ -59,7 +61,8 @@ def export_results(
     dff.csv            ΔF/F; empty where F0 is not positive
     deconvolved.csv    deconvolved activity
     quality.csv        one line per neuron: center, signal-to-noise ratio, correlation of the trace
-                       with the raw light, whether it is doubtful
+                       with the raw light, whether it is doubtful, score of its shape; then
+                       the rejected candidates with the reason
     footprints.tif     one page per neuron, float32
     regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` and all of these
     suite2p/plane0     with ``suite2p=True``: see :func:`write_suite2p`
@@ -81,14 +84,21 @@ def export_results(
     overwrite : bool, default=False
         Whether to replace a folder that this function wrote earlier. A folder that contains any
         other file is never replaced.
+    metadata : dict, default=None
+        ``session_start_time``, ``subject`` and ``device`` of the NWB file; see :func:`write_nwb`.
     """
     with whole_folder(folder, overwrite) as place:
-        write_results(imaging, place, nwb=nwb, suite2p=suite2p)
+        write_results(imaging, place, nwb=nwb, suite2p=suite2p, metadata=metadata)
         write_summary(place, describe(imaging))
 
 
 def write_results(
-    imaging: Segmentation, folder: Path, *, nwb: bool = False, suite2p: bool = False
+    imaging: Segmentation,
+    folder: Path,
+    *,
+    nwb: bool = False,
+    suite2p: bool = False,
+    metadata: dict[str, Any] | None = None,
 ) -> None:
     """Write the files of :func:`export_results` into a folder, except the summary."""
     footprints = imaging.footprints_
@@ -100,21 +110,27 @@ def write_results(
         for name, values in light_by_file(light).items():
             write_traces(folder / f"{name}.csv", values, imaging.frame_rate)
     if quality is not None:
-        write_quality(folder / "quality.csv", imaging.region_coordinates_, quality)
+        found, count = with_rejected(imaging)
+        write_quality(
+            folder / "quality.csv", found.region_coordinates_, found.quality_, n_accepted=count
+        )
     write_footprints(folder / "footprints.tif", footprints)
     if suite2p:
         write_suite2p(folder, imaging)
     if nwb and len(footprints):
         from thinrank.calcium.export_nwb import write_nwb  # pynwb is slow to import
 
+        found, count = with_rejected(imaging)
         write_nwb(
             folder / "regions.nwb",
-            footprints,
-            imaging.traces_,
+            found.footprints_,
+            found.traces_,
             imaging.frame_rate,
-            spike_trains=imaging.spike_trains_,
-            fluorescence=light,
-            quality=quality,
+            spike_trains=found.spike_trains_,
+            fluorescence=getattr(found, "fluorescence_", None),
+            quality=getattr(found, "quality_", None),
+            n_accepted=count,
+            **(metadata or {}),
         )
 
 
@@ -137,7 +153,10 @@ def describe(imaging: Segmentation) -> dict[str, Any]:
         "width": int(imaging.mean_image_.shape[1]),
         "frame_rate": float(imaging.frame_rate),
         "decay": float(imaging.decay_),
+        **({"radius": round(float(imaging.radius_), 3)} if hasattr(imaging, "radius_") else {}),
         "neurons": len(imaging.region_coordinates_),
+        "rejected": len(with_rejected(imaging)[0].region_coordinates_)
+        - len(imaging.region_coordinates_),
     }
 
 
@@ -237,11 +256,18 @@ def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None
             writer.writerow([neuron + 1, frame, f"{frame / frame_rate:.6f}", size])
 
 
-def write_quality(path: Path | str, regions: list[np.ndarray], quality: Quality) -> None:
+def write_quality(
+    path: Path | str,
+    regions: list[np.ndarray],
+    quality: Quality,
+    *,
+    n_accepted: int | None = None,
+) -> None:
     """Write the quality of each neuron to a CSV file.
 
-    The columns are ``neuron``, ``row``, ``column``, ``pixels``, ``snr``, ``correlation`` and
-    ``doubtful``, which is 1 or 0.
+    The columns are ``neuron``, ``row``, ``column``, ``pixels``, ``snr``, ``correlation``,
+    ``doubtful``, which is 1 or 0, ``score`` and ``rejected``, the reason why a candidate is no
+    neuron, or nothing.
 
     Parameters
     ----------
@@ -249,15 +275,20 @@ def write_quality(path: Path | str, regions: list[np.ndarray], quality: Quality)
     regions : list of ndarray of shape (n_pixels, 2)
         Rows and columns of the pixels of each neuron.
     quality : Quality
+    n_accepted : int, default=None
+        Number of neurons; what comes after them was rejected. None if all were accepted.
     """
+    rejected = quality.reasons(n_accepted)
+    names = ["neuron", "row", "column", "pixels", "snr", "correlation", "doubtful"]
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["neuron", "row", "column", "pixels", "snr", "correlation", "doubtful"])
+        writer.writerow([*names, "score", "rejected"])
         for i, region in enumerate(regions):
             row, column = region.mean(axis=0)
             measures = (f"{quality.snr[i]:.4g}", f"{quality.correlation[i]:.4g}")
             where = (i + 1, f"{row:.2f}", f"{column:.2f}", len(region))
-            writer.writerow([*where, *measures, int(quality.doubtful[i])])
+            score = "" if quality.score is None else f"{quality.score[i]:.3f}"
+            writer.writerow([*where, *measures, int(quality.doubtful[i]), score, rejected[i]])
 
 
 def write_footprints(path: Path | str, footprints: Any) -> None:

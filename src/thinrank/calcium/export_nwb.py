@@ -26,6 +26,9 @@ def write_nwb(
     spike_trains: Any = None,
     fluorescence: Fluorescence | None = None,
     quality: Quality | None = None,
+    n_accepted: int | None = None,
+    subject: str | None = None,
+    device: str = "Microscope",
 ) -> None:
     """Write an NWB file with a ``PlaneSegmentation`` and the traces of its regions.
 
@@ -52,6 +55,13 @@ def write_nwb(
         The light of each neuron.
     quality : Quality, default=None
         The quality of each neuron.
+    n_accepted : int, default=None
+        Number of neurons; what comes after them was rejected, for the reason in the column
+        ``rejected``. None if all were accepted.
+    subject : str, default=None
+        Identifier of the animal.
+    device : str, default="Microscope"
+        Name of the microscope.
 
     Raises
     ------
@@ -71,6 +81,7 @@ def write_nwb(
         session_description=description,
         identifier=str(uuid4()),
         session_start_time=session_start_time or datetime.now(UTC),
+        subject=None if subject is None else pynwb.file.Subject(subject_id=subject),
     )
     module = file.create_processing_module("ophys", "Neurons of a calcium imaging movie")
     segmentation = pynwb.ophys.ImageSegmentation()
@@ -78,7 +89,7 @@ def write_nwb(
     regions = segmentation.create_plane_segmentation(
         name="PlaneSegmentation",
         description="Footprints by two-way sparse low-rank regression",
-        imaging_plane=_imaging_plane(pynwb, file, frame_rate),
+        imaging_plane=_imaging_plane(pynwb, file, frame_rate, device),
     )
     for mask in masks:
         regions.add_roi(image_mask=mask)
@@ -88,6 +99,8 @@ def write_nwb(
         regions.add_column("correlation", about, data=quality.correlation.tolist())
         about = "Whether snr or correlation is low"
         regions.add_column("doubtful", about, data=quality.doubtful.tolist())
+        about = "Why a candidate is no neuron; empty for neurons"
+        regions.add_column("rejected", about, data=quality.reasons(n_accepted))
     for container, series in _responses(traces, spike_trains, fluorescence).items():
         place = getattr(pynwb.ophys, container)()
         module.add(place)
@@ -135,7 +148,7 @@ def _responses(
     return {"Fluorescence": fluorescence, "DfOverF": {"dff": (light.dff, about, "ratio")}}
 
 
-def _imaging_plane(pynwb: Any, file: Any, frame_rate: float) -> Any:
+def _imaging_plane(pynwb: Any, file: Any, frame_rate: float, device: str) -> Any:
     channel = pynwb.ophys.OpticalChannel(
         name="OpticalChannel", description=_UNKNOWN, emission_lambda=float("nan")
     )
@@ -144,7 +157,7 @@ def _imaging_plane(pynwb: Any, file: Any, frame_rate: float) -> Any:
         optical_channel=channel,
         imaging_rate=float(frame_rate),
         description=_UNKNOWN,
-        device=file.create_device(name="Microscope"),
+        device=file.create_device(name=device),
         excitation_lambda=float("nan"),
         indicator=_UNKNOWN,
         location=_UNKNOWN,

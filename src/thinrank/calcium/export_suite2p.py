@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import median_filter
-from scipy.spatial import ConvexHull, QhullError
+
+from thinrank.calcium.imaging import with_rejected
 
 # Cells of suite2p have a radius of twice the standard deviation of their pixels.
 _RADIUS = 2.0
@@ -21,8 +22,8 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
     F.npy        raw fluorescence, of shape (n_neurons, n_frames), float32
     Fneu.npy     neuropil, of the same shape
     spks.npy     deconvolved activity, of the same shape
-    iscell.npy   two columns: 1, or 0 for doubtful neurons; and the correlation of the trace
-                 with the raw light in place of a probability
+    iscell.npy   two columns: 1, or 0 for doubtful neurons and rejected candidates, which come
+                 last; and the correlation of the trace with the raw light in place of a probability
     ops.npy      a dictionary of settings and images: Ly, Lx, fs, nframes, meanImg, …
     ============ ===========================================================================
 
@@ -46,6 +47,7 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
         raise ValueError("imaging has no fluorescence_: it was fitted by an earlier version")
     place = Path(folder) / "suite2p" / "plane0"
     place.mkdir(parents=True)
+    imaging, count = with_rejected(imaging)
     light, quality = imaging.fluorescence_, imaging.quality_
     corrected = light.corrected.astype(np.float64)
     footprints, shape = imaging.footprints_, imaging.mean_image_.shape
@@ -62,7 +64,9 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
     typical = float(np.median([each["npix"] for each in stat])) if len(stat) else 1.0
     for each in stat:
         each["npix_norm"] = each["npix_norm_no_crop"] = each["npix"] / typical
-    cells = np.column_stack([~quality.doubtful, np.clip(quality.correlation, 0, 1)])
+    cells = np.column_stack(
+        [~quality.doubtful & (np.arange(len(stat)) < count), np.clip(quality.correlation, 0, 1)]
+    )
     np.save(place / "stat.npy", stat)
     np.save(place / "F.npy", light.raw)
     np.save(place / "Fneu.npy", light.neuropil)
@@ -82,6 +86,7 @@ def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) 
     spread = np.cov(region.T, bias=True) + np.eye(2) / 12
     axes = np.sqrt(np.linalg.eigvalsh(spread))
     distances = np.hypot(rows - rows[middle], columns - columns[middle])
+    disc = 2 / 3 * np.sqrt(len(region) / np.pi)  # mean distance to the center of a disc
     return {
         "ypix": rows,
         "xpix": columns,
@@ -94,25 +99,10 @@ def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) 
         "radius": float(_RADIUS * axes[1]),
         "aspect_ratio": float(2 * axes[1] / (axes[0] + axes[1])),
         "mrs": float(distances.mean()),
-        "mrs0": float(_mean_distance_of_disc(len(region))),
-        "compact": float(max(1.0, distances.mean() / _mean_distance_of_disc(len(region)))),
-        "solidity": _solidity(region),
+        "mrs0": float(disc),
+        "compact": float(max(1.0, distances.mean() / disc)),
         "footprint": 1.0,
     }
-
-
-def _mean_distance_of_disc(pixels: int) -> float:
-    """Mean distance to the center of a disc with this number of pixels."""
-    return float(2 / 3 * np.sqrt(pixels / np.pi))
-
-
-def _solidity(region: np.ndarray) -> float:
-    """Number of pixels divided by the area of their convex hull."""
-    corners = np.concatenate([region + step for step in ([0, 0], [0, 1], [1, 0], [1, 1])])
-    try:
-        return float(min(1.0, len(region) / ConvexHull(corners).volume))
-    except QhullError:
-        return 1.0
 
 
 def _skewness(values: np.ndarray) -> float:

@@ -483,18 +483,12 @@ def use_neurons(imaging: CalciumImaging, neurons: Neurons) -> None:
     imaging.fluorescence_, imaging.quality_ = neurons.fluorescence, neurons.quality
 
 
-def candidates_of(imaging: CalciumImaging) -> Neurons:
-    """The neurons of a fit, and then the candidates that were rejected."""
-    found = Neurons(
-        imaging.sparse_footprints_,
-        imaging.spike_trains_,
-        imaging.traces_,
-        imaging.region_coordinates_,
-        imaging.fluorescence_,
-        imaging.quality_,
-    )
-    rejected = getattr(imaging, "rejected_", None)  # models of earlier versions have none
-    return found if rejected is None else joined(found, rejected)
+def with_rejected(imaging: Any) -> tuple[Any, int]:
+    """A fit with its rejected candidates as further neurons, and the number of accepted ones."""
+    count, rejected = len(imaging.traces_), getattr(imaging, "rejected_", None)
+    if rejected is None or not rejected.regions:
+        return imaging, count
+    return select_neurons(imaging, np.arange(count + len(rejected.regions))), count
 
 
 def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
@@ -523,7 +517,9 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     >>> tr.calcium.select_neurons(imaging, ~imaging.quality_.doubtful).n_neurons_
     3
     """
-    everything, own = candidates_of(imaging), len(imaging.traces_)
+    everything, own = _neurons_of(imaging), len(imaging.traces_)
+    if getattr(imaging, "rejected_", None) is not None:  # models of earlier versions have none
+        everything = joined(everything, imaging.rejected_)
     count, chosen = len(everything.regions), np.asarray(neurons)
     if chosen.dtype == bool:
         if chosen.shape not in ((own,), (count,)):
@@ -546,6 +542,12 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     use_neurons(result, everything.of(chosen))
     result.rejected_ = everything.of(chosen[:0])
     return result
+
+
+def _neurons_of(imaging: CalciumImaging) -> Neurons:
+    light, quality = imaging.fluorescence_, imaging.quality_
+    parts = imaging.sparse_footprints_, imaging.spike_trains_, imaging.traces_
+    return Neurons(*parts, imaging.region_coordinates_, light, quality)
 
 
 def _is_number(value: Any) -> bool:

@@ -55,6 +55,12 @@ class Quality:
         """Boolean array: whether the correlation is below 0.2 or the ratio below 2."""
         return (self.correlation < LEAST_CORRELATION) | (self.snr < LEAST_SNR)
 
+    def reasons(self, n_accepted: int | None = None) -> list[str]:
+        """Why each was rejected, if it comes after the accepted ones; otherwise empty."""
+        count = len(self.snr) if n_accepted is None else n_accepted
+        fault = self.fault or ("",) * len(self.snr)
+        return ["" if i < count else why for i, why in enumerate(fault)]
+
     def of(self, neurons: np.ndarray) -> Quality:
         """The same for some of the neurons, given by their indices."""
         score = None if self.score is None else self.score[neurons]

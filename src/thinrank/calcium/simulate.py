@@ -200,47 +200,26 @@ def _place(
     sd: float,
 ) -> np.ndarray:
     """Random centers by rejection sampling; starts again if there is no space for the next one."""
-    lowest = np.full(2, _MARGIN * sd)
-    highest = np.array(shape) - 1 - _MARGIN * sd
-    if np.all(lowest <= highest):
-        for _ in range(_LAYOUTS):
-            centres = _layout(rng, lowest, highest, count, pairs, distance, _APART * sd)
-            if centres is not None:
-                return centres
+    lowest, highest = np.full(2, _MARGIN * sd), np.array(shape) - 1 - _MARGIN * sd
+    for _ in range(_LAYOUTS if np.all(lowest <= highest) else 0):
+        centers = np.empty((0, 2))
+        for _ in range(_PLACEMENTS * (count - pairs)):
+            candidate = rng.uniform(lowest, highest)[None]
+            if len(centers) < 2 * pairs:
+                angle = rng.uniform(0, 2 * np.pi)
+                toward = np.array([np.sin(angle), np.cos(angle)])
+                candidate = np.concatenate([candidate, candidate + rng.uniform(*distance) * toward])
+            inside = np.all((candidate >= lowest) & (candidate <= highest))
+            gaps = np.linalg.norm(centers[:, None] - candidate[None], axis=2)
+            if inside and np.all(gaps >= _APART * sd):
+                centers = np.concatenate([centers, candidate])
+            if len(centers) == count:
+                return centers
     raise ValueError(
         f"{count} neurons, including {pairs} close pairs, do not fit into {shape[0]} × {shape[1]} "
         f"pixels with footprint_sd={sd:g}: other neurons must be {_APART:g} sd apart, and all "
         f"neurons {_MARGIN:g} sd from the edge"
     )
-
-
-def _layout(
-    rng: np.random.Generator,
-    lowest: np.ndarray,
-    highest: np.ndarray,
-    count: int,
-    pairs: int,
-    distance: tuple[float, float],
-    apart: float,
-) -> np.ndarray | None:
-    centres = np.empty((0, 2))
-    for member in range(count - pairs):
-        for _ in range(_PLACEMENTS):
-            candidate = rng.uniform(lowest, highest)[None]
-            if member < pairs:
-                angle = rng.uniform(0, 2 * np.pi)
-                partner = candidate + rng.uniform(*distance) * np.array(
-                    [np.sin(angle), np.cos(angle)]
-                )
-                candidate = np.concatenate([candidate, partner])
-            inside = np.all((candidate >= lowest) & (candidate <= highest))
-            gaps = np.linalg.norm(centres[:, None] - candidate[None], axis=2)
-            if inside and np.all(gaps >= apart):
-                centres = np.concatenate([centres, candidate])
-                break
-        else:
-            return None
-    return centres
 
 
 def _footprints(centres: np.ndarray, shape: tuple[int, int], sd: float) -> np.ndarray:

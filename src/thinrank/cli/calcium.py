@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,6 +102,14 @@ def calcium(
         bool, typer.Option("--hide-doubtful", help="Leave out doubtful neurons.")
     ] = False,
     nwb: Annotated[bool, typer.Option("--nwb", help="Also write an NWB file.")] = False,
+    session_start: Annotated[
+        datetime | None,
+        typer.Option(help="Start of the recording, in local time, for --nwb.", show_default="now"),
+    ] = None,
+    subject: Annotated[
+        str | None, typer.Option(help="Identifier of the animal, for --nwb.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Name of the microscope, for --nwb.")] = "Microscope",
     suite2p: Annotated[
         bool, typer.Option("--suite2p", help="Also write the files of suite2p.")
     ] = False,
@@ -157,6 +166,10 @@ def calcium(
     if decisions is not None and movie is not None:
         with open_movie(movie, dataset) as opened:
             check_movie(decisions, opened.shape)
+    if session_start is not None:
+        session_start = session_start.astimezone()
+    elif nwb:
+        output.note("the NWB file gets the time of writing: give --session-start (and --subject)")
     imaging = CalciumImaging(**settings, verbose=1)
 
     film: Any = movie
@@ -171,12 +184,14 @@ def calcium(
     seconds = time.perf_counter() - began
 
     kept = _kept(imaging, decisions, hide_doubtful, output)
-    shown = imaging if len(kept) == imaging.n_neurons_ else select_neurons(imaging, kept)
+    everything = decisions is None and len(kept) == imaging.n_neurons_
+    shown = imaging if everything else select_neurons(imaging, kept)
     scores = None if labelled is None else shown.score(labelled)
     if labelled is not None:
         _tell_outside(labelled, imaging.mean_image_.shape, output)
     with whole_folder(out, overwrite) as place:
-        write_results(shown, place, nwb=nwb, suite2p=suite2p)
+        about = {"session_start_time": session_start, "subject": subject, "device": device}
+        write_results(shown, place, nwb=nwb, suite2p=suite2p, metadata=about)
         table = _settings(settings, shown, seconds)
         analysis = MovieAnalysis(name, shown, labelled, scores, table, review=True)
         write_movie_page(analysis, place / "page.html")
@@ -222,17 +237,24 @@ def _kept(
 ) -> np.ndarray:
     """Indices of the neurons that are written; notes tell how many are not."""
     from thinrank.calcium import accepted_neurons
+    from thinrank.calcium.imaging import with_rejected
 
-    kept = np.arange(imaging.n_neurons_)
+    found, count = with_rejected(imaging)
+    kept = np.arange(count)
+    if len(found.traces_) > count:
+        output.note(
+            f"{len(found.traces_) - count} candidates do not look like neurons and are rejected; "
+            "see quality.csv and the page"
+        )
     if decisions is not None:
-        kept = accepted_neurons(decisions, imaging.region_coordinates_, imaging.shape_)
+        kept = accepted_neurons(decisions, found.region_coordinates_, imaging.shape_)
         rejected = sum(not decision.accepted for decision in decisions.neurons)
         output.note(f"{len(kept)} neurons accepted, {rejected} rejected in {decisions.source}")
-        left = imaging.n_neurons_ - len(decisions.neurons)
+        left = len(found.traces_) - len(decisions.neurons)
         if left:
             are = "is" if left == 1 else "are"
             output.note(f"{left} of the neurons {are} not in {decisions.source} and left out")
-    doubtful = imaging.quality_.doubtful[kept]
+    doubtful = found.quality_.doubtful[kept]
     if doubtful.any():
         action = "left out (--hide-doubtful)" if hide_doubtful else "marked; see quality.csv"
         count = int(doubtful.sum())
@@ -281,6 +303,7 @@ def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) ->
         "command": f"`{typed_command()}`",
         **{name.replace("_", " "): value for name, value in asked.items()},
         **moved,
+        "radius of a neuron": f"{imaging.radius_:.2f} pixels",
         "decay per frame": f"{imaging.decay_:.4f}",
         "rank of the fit": str(imaging.factors_.rank),
         "frames with spikes": str(len(imaging.spike_frames_)),

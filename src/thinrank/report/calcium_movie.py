@@ -12,6 +12,7 @@ import numpy as np
 from thinrank.calcium import Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
 from thinrank.calcium.export import Segmentation
+from thinrank.calcium.imaging import with_rejected
 from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
 from thinrank.calcium.regions import inside, mask_of, window
 from thinrank.core.files import write_text
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colors that are visible on a dark image
+ESTIMATED, LABELLED, _REJECTED = (
+    "#ff4d5e",
+    "#4fc3f7",
+    "#ffd54f",
+)  # colors that are visible on a dark image
 _TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colors on a white background
 _NUMBERED = 80  # number of regions above which their numbers would cover the image
 _POINTS = 1200  # points of a drawn trace, more than a page can resolve
@@ -108,6 +113,7 @@ def movie_page(analysis: MovieAnalysis) -> Page:
     page.add(Text(_verdict(analysis), stress=True), *_places(analysis), *_agreement(analysis))
     if len(analysis.imaging.traces_):
         page.add(*_activity(analysis))
+    if len(with_rejected(analysis.imaging)[0].traces_):
         page.add(*_neurons(analysis.imaging, analysis.name, analysis.review))
     page.add(Section("Settings"), Table(("item", "value"), list(analysis.settings.items()), left=2))
     return page
@@ -154,6 +160,12 @@ def _places(analysis: MovieAnalysis) -> list[Block]:
         names = label_names(match_regions(estimated, labelled), len(labelled))
         panels.insert(0, RegionPanel("labelled", labelled, names, LABELLED))
         caption += f", beside the labeled ones. {EXPLANATION[:-1]}"
+    found, count = with_rejected(analysis.imaging)
+    if len(found.region_coordinates_) > count:
+        rejected = found.region_coordinates_[count:]
+        names = neuron_names(len(found.region_coordinates_))[count:]
+        panels.append(RegionPanel("rejected", rejected, names, _REJECTED))
+        caption += ", and of the candidates that do not look like neurons"
     figure = contours(np.asarray(analysis.imaging.mean_image_, dtype=float), panels)
     return [Section("Regions"), Picture("contours", figure, f"{caption}.")]
 
@@ -240,7 +252,8 @@ def _activity(analysis: MovieAnalysis) -> list[Block]:
 
 
 def _neurons(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
-    """The section with one row per neuron."""
+    """The section with one row per neuron, and then per rejected candidate."""
+    imaging, count = with_rejected(imaging)
     quality: Quality | None = getattr(imaging, "quality_", None)
     centers = centres_of(imaging.region_coordinates_).tolist()
     largest = np.max(imaging.spike_trains_, axis=1, initial=0.0, keepdims=True)
@@ -265,6 +278,13 @@ def _neurons(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
             "correlation": [Number(r, f"{r:.2f}") for r in quality.correlation.tolist()],
             "doubtful": [Number(bad, "doubtful" if bad else "") for bad in quality.doubtful],
         }
+        if quality.score is not None:
+            columns["score"] = [Number(score, f"{score:.2f}") for score in quality.score.tolist()]
+            columns["rejected"] = list(quality.reasons(count))
+            about += (
+                " The score says how much a footprint looks like a neuron; candidates below 0.5 "
+                "are rejected, with the reason."
+            )
         about += (
             " SNR is the height of the largest transient in the raw light, in standard deviations "
             "of its noise; correlation is that of the trace with the raw light, from which the "
@@ -273,7 +293,9 @@ def _neurons(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
         )
     blocks: list[Block] = [Section("Neurons")]
     if review:
-        accepted = np.ones(len(centers), dtype=bool) if quality is None else ~quality.doubtful
+        accepted = np.arange(len(centers)) < count
+        if quality is not None:
+            accepted &= ~quality.doubtful
         columns["accept"] = [
             Choice(
                 f"accept neuron {i + 1}",
@@ -373,24 +395,21 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
             region = inside(full, image.shape)  # labels may be of a larger or another movie
             outline(axis, region, panel.color)
             if len(panel.regions) <= _NUMBERED and len(region):
-                _write(axis, region.mean(axis=0), name, panel.color)
+                _write(
+                    axis, region, name, panel.color, min(_NUMBER_SIZE, 60 / len(panel.names) + 4)
+                )
     return figure
 
 
-def _write(axis: Axes, center: np.ndarray, name: str, color: str) -> None:
-    """Write a name on an image, with a dark edge so that it is legible on bright pixels too."""
-    edge = import_optional("matplotlib.patheffects").withStroke(linewidth=2.2, foreground="black")
-    axis.text(
-        center[1],
-        center[0],
-        name,
-        color=color,
-        fontsize=_NUMBER_SIZE,
-        fontweight="bold",
-        ha="center",
-        va="center",
-        path_effects=[edge],
-    )
+def _write(axis: Axes, region: np.ndarray, name: str, color: str, size: float) -> None:
+    """Write a name beside an outline, with a dark edge so that it is legible on bright pixels too.
+
+    The upper right corner of the region is where the text begins: it covers no outline of its own.
+    """
+    edge = import_optional("matplotlib.patheffects").withStroke(linewidth=1.5, foreground="black")
+    row = region[:, 0].min()
+    column = region[region[:, 0] <= row + 1, 1].max()
+    axis.text(column + 1, row, name, color=color, fontsize=size, va="bottom", path_effects=[edge])
 
 
 def side_by_side(pairs: Sequence[Pair]) -> Figure:
