@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 from scipy.signal import lfilter
 
 from thinrank.calcium import deconvolve
-from thinrank.calcium.deconvolution import best_frames, segment_gains, trace_noise
+from thinrank.calcium.deconvolution import best_frames, segment_gains
 from thinrank.designs import RecursiveFilter
 
 
@@ -40,46 +40,6 @@ def test_without_decay_and_without_neurons():
 def test_bad_input(values, decay, fault):
     with pytest.raises(ValueError, match=fault):
         deconvolve(values, decay)
-
-
-def chosen(trace, decay, penalty):
-    """First frames of the best segments, from all pairs of first and last frames."""
-    total = len(trace)
-    best, begins = [0.0], []
-    for last in range(total):
-        options = [(best[last], None)]
-        for first in range(last + 1):
-            shape = decay ** np.arange(last - first + 1)
-            height = max(float(shape @ trace[first : last + 1]), 0.0)
-            options.append((best[first] + height**2 / float(shape @ shape) - penalty, first))
-        value, begin = max(options, key=lambda option: option[0])
-        best.append(value)
-        begins.append(begin)
-    frames, end = [], total
-    while end > 0:
-        begin = begins[end - 1]
-        if begin is not None:
-            frames.append(begin)
-        end = end - 1 if begin is None else begin
-    return frames[::-1]
-
-
-@pytest.mark.parametrize("decay", [0.2, 0.8])
-def test_spike_frames_are_the_best_ones(decay, rng):
-    # segments of all lengths, also far longer than what is left of a spike at 1 %
-    jumps = (rng.random((6, 80)) < 0.05) * rng.uniform(0.5, 3, (6, 80))
-    traces = lfilter([1], [1, -decay], jumps, axis=1) + 0.2 * rng.standard_normal((6, 80))
-    spikes = deconvolve(traces, decay, penalty=2)
-    found = 0
-    for trace, own in zip(traces, spikes, strict=True):
-        penalty = 2 * np.log(80) * float(trace_noise(trace)) ** 2
-        expected = chosen(trace, decay, penalty)
-        # a spike that would be negative is set to 0 afterwards
-        assert set(np.flatnonzero(own)) <= set(expected)
-        assert len(np.flatnonzero(own)) >= len(expected) - 1
-        found += len(expected)
-    assert found > 8
-    assert not deconvolve(np.zeros((2, 30)), decay, penalty=2).any()
 
 
 def test_spikes_that_are_known_are_found(rng):

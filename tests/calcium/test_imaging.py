@@ -223,14 +223,6 @@ def test_faint_neurons_of_a_busy_movie():
     assert scores.exclusion > 0.7
 
 
-def test_small_neurons_change_the_radius():
-    settings = {"footprint_sd": 1.2, "n_close_pairs": 0, "amplitude": 6.0}
-    movie, truth = make_movie(300, (48, 48), 6, random_state=30012, **settings)
-    imaging = CalciumImaging(7).fit(movie)
-    assert imaging.radius_ < 3.3
-    assert imaging.score(truth.regions).combined > 0.8
-
-
 def test_dead_pixels_and_margins_of_nan_are_not_active(simulated):
     movie, truth = simulated
     holed = np.pad(movie, ((0, 0), (3, 0), (4, 2)), constant_values=np.nan)
