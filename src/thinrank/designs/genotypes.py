@@ -262,8 +262,7 @@ class Genotypes(BlockwiseDesign):
     def _unpacked(self, index: np.ndarray, dtype: Any) -> np.ndarray:
         """Genotypes of the variants ``index`` as they are in the file."""
         rows: Any = slice(None) if self._all else self._samples
-        read = self._reader.read((rows, index), dtype=dtype, num_threads=threads_in_use())
-        return np.asarray(read)
+        return self._reader.read((rows, index), dtype=dtype, num_threads=threads_in_use())
 
     @cached_property
     def _reader(self) -> Any:
