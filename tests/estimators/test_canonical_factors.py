@@ -75,15 +75,6 @@ def test_without_standardisation_responses_keep_their_units():
     assert est.explained_variance_ratio_.sum() == pytest.approx(pooled)
 
 
-def test_a_single_response():
-    X, Y = data()
-    est = tr.SparseReducedRankRegressor(rank=1, row_sparsity=4, column_sparsity=1).fit(X, Y[:, 0])
-    assert est.transform(X).shape == (N, 1)
-    assert est.factors_.V[0, 0] == pytest.approx(Y[:, 0].std())
-    assert est.r2_.shape == (1,)
-    assert est.r2_[0] == pytest.approx(est.score(X, Y[:, 0]))
-
-
 def test_kept_predictors_are_not_part_of_the_factors():
     X, Y = data()
     est = tr.SparseReducedRankRegressor(**SIZES, always_keep=[2, 9]).fit(X, Y)

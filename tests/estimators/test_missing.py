@@ -81,15 +81,6 @@ def test_nan_is_a_weight_of_zero_and_what_it_hides_does_not_matter(est):
     assert fits[0].score(X, Y) > 0.4
 
 
-def test_entries_are_predicted():
-    X, Y = data(n=100)
-    seen = mask(Y, 0.3)
-    est = clone(GIVEN).fit(X, np.where(seen, Y, np.nan))
-    hidden = ~seen[:, est.column_support_]
-    wrong = (est.predict(X) - Y)[:, est.column_support_][hidden]
-    assert np.mean(wrong**2) < 0.5 * np.var(Y[:, est.column_support_])
-
-
 def test_score_leaves_out_missing_entries():
     X, Y = data()
     est = clone(GIVEN).fit(X, Y)
