@@ -72,7 +72,6 @@ def test_values():
     np.testing.assert_allclose(radial, [[1, 1], [1, np.exp(-0.5)]])
     cosines = Fourier(np.array([0.0]), np.array([2.0]), 2)(np.array([[0.0], [1.0], [2.0]]))
     np.testing.assert_allclose(cosines, [[1, 1, 1], [1, 0, -1], [1, -1, 1]], atol=1e-12)
-    assert sparse.issparse(Tabular(3)([1]))
 
 
 @pytest.mark.parametrize(
