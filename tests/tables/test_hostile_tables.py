@@ -471,7 +471,9 @@ def test_encodings_of_one_file():
     assert_right(fit("--encoding", "latin-1"))
     write("X.csv", x_text([f"ö{i}" for i in range(N)]).encode("utf-16-le"))
     assert_right(fit("--encoding", "utf-16,latin-1", "--overwrite"))
-    assert run("fit", "X.csv", "Y.csv", "-o", "n", "--encoding", "klingon").code == 3
+    write("Y.csv", b"\xff\xfe" + b"\r\0" * 5)
+    for name in ("klingon", "utf-32"):
+        assert run("fit", "X.csv", "Y.csv", "-o", "n", "--encoding", f"utf-16,{name}").code == 3
 
 
 def test_compressed_files():

@@ -21,7 +21,7 @@ from thinrank.tables.errors import TableError
 Record = tuple[int, list[str]]  # the row of the file that it begins in, and its cells
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
-_MARKS = (*_UTF16, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_MARKS = {"utf-16": _UTF16, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
 _SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from
 _BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of millions of cells
 
@@ -81,7 +81,7 @@ class TextFile:
             encoding = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
         try:
             name = codecs.lookup(encoding).name
-            if name in ("utf-16", "utf-32") and not raw.startswith(_MARKS):
+            if name in _MARKS and not raw.startswith(_MARKS[name]):
                 encoding += "-le"  # streams need a mark where the order is not in the name
             if name.startswith(("iso8859", "cp125", "mac")) and not raw.isascii():
                 with contextlib.suppress(UnicodeDecodeError):
