@@ -60,10 +60,10 @@ def test_a_grid_with_given_splits(data, weighted):
 @pytest.mark.parametrize("criterion", [pytest.param("cv", marks=pytest.mark.slow), "pic"])
 def test_searched_sizes_with_many_predictors(criterion, monkeypatch):
     """So many that only some of their inner products are computed."""
-    monkeypatch.setenv("THINRANK_MEMORY_GIB", "0.1")
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "0.03")
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((N, 700)) + 1
-    theta = np.zeros((700, K))
+    X = rng.standard_normal((N, 300)) + 1
+    theta = np.zeros((300, K))
     theta[:4] = rng.standard_normal((4, 2)) @ rng.standard_normal((2, K))
     Y = X @ theta + rng.standard_normal((N, K))
     est = tr.SparseReducedRankRegressor(column_sparsity=None, criterion=criterion, cv=KFold(3))

@@ -14,7 +14,7 @@ import thinrank as tr
 from thinrank.losses import GeneralizedLinear
 from thinrank.losses.families import Bernoulli, Gaussian
 
-P, K, ROWS, COLUMNS = 6, 3, 2, 2
+P, K, ROWS, COLUMNS = 5, 3, 2, 2
 RIDGE = 0.01
 FEW, MANY = 1, 10
 

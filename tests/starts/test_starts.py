@@ -48,7 +48,7 @@ def error(theta):
     return np.linalg.norm(theta - truth) / np.linalg.norm(truth)
 
 
-@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("name", [name for name in STARTS if name != "lasso cv"])
 def test_every_start_on_every_library(library, numpy_library, name):
     factors = start_of(name, library)(least_squares(library), R, 5, 4, 0)
     library.check(factors.U, factors.V)

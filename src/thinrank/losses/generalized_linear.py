@@ -230,13 +230,10 @@ class GeneralizedLinear:
         slope = point.derivative * (self.unit / self.samples)
         gradient_u = self.X.transposed_product(slope @ V)
         gradient_v = slope.T @ point.scores
-        value = self._total(point)
         if self.ridge:
-            UU, VV = U.T @ U, V.T @ V
-            value += 0.5 * self.ridge * arrays.inner(UU, VV)
-            gradient_u = gradient_u + self.ridge * (U @ VV)
-            gradient_v = gradient_v + self.ridge * (V @ UU)
-        return value, gradient_u, gradient_v
+            gradient_u = gradient_u + self.ridge * (U @ (V.T @ V))
+            gradient_v += self.ridge * (V @ (U.T @ U))
+        return self.value(factors), gradient_u, gradient_v
 
     def value(self, factors: Factors) -> float:
         """f(UVᵀ)."""

@@ -8,10 +8,8 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 
-# Largest number of Newton steps, and of times that a step is halved. Rules of thumb: most take two
-# or three steps.
+# Largest number of Newton steps. Rule of thumb: most take two or three.
 _MAX_STEPS = 50
-_MAX_HALVINGS = 30
 # Newton's method ends when the expected decrease is below this fraction of the value: the error of
 # the coefficients is about its square root.
 _TOL = 1e-13
@@ -58,13 +56,15 @@ def profiled(
     for _ in range(_MAX_STEPS):
         slope = basis.T @ derivative
         step = _step(basis, slope, second, shorter, blocks)
-        expected = float(xp.sum(slope * step))  # twice the decrease
+        expected = xp.sum(slope * step, axis=0)  # twice the decrease
         total = float(xp.sum(totals))
-        if not expected > _TOL * max(total, arrays.eps(y)) or is_perfect(family, total, count):
+        negligible = _TOL * max(total, arrays.eps(y))
+        if not float(xp.sum(expected)) > negligible or is_perfect(family, total, count):
             break
+        expected = _of_responses(expected, blocks, xp.sum)
         change, before = basis @ step, _of_responses(totals, blocks, xp.sum)
         size = totals * 0 + 1
-        for _ in range(_MAX_HALVINGS):
+        while True:
             trial = here - change * size
             new_value, *new = _entries(family, y, weight, trial, prepared)
             new_totals = xp.sum(new_value, axis=0)
@@ -72,8 +72,10 @@ def profiled(
             worse = ~(after <= before + slack * xp.abs(before))
             if not bool(xp.any(worse)):
                 break
-            size = xp.where(worse, 0.5 * size, size)
-        else:
+            # where only rounding errors are left the response stays
+            shrunk = xp.where(size * expected > negligible, 0.5 * size, 0 * size)
+            size = xp.where(worse, shrunk, size)
+        if not bool(xp.any(size > 0)):
             break
         shorter = xp.where(size < 1, 2 * shorter, 0.5 * shorter)
         here, totals = trial, new_totals
@@ -122,11 +124,9 @@ def _of_responses(values: Array, blocks: list[Array], combine: Callable[[Array],
 
 def _number_of_entries(y: Array, weight: Array | None) -> float:
     """The number of entries, or the sum of their weights."""
-    count = y.shape[0] * y.shape[1]
     if weight is None:
-        return float(count)
-    xp = arrays.namespace(weight)
-    return float(xp.sum(weight)) * count / (weight.shape[0] * weight.shape[1])
+        return float(y.shape[0] * y.shape[1])
+    return float(arrays.namespace(y).sum(weight + 0 * y))
 
 
 def _entries(
