@@ -17,8 +17,7 @@ def imaging():
     movie, _ = make_movie(300, (64, 64), 4, n_close_pairs=0, random_state=30013)
     spikes = np.zeros(300)
     spikes[[20, 90, 91, 160, 250]] = 6.0
-    lit = movie.std(axis=0).argmin(axis=0)  # leave the neurons alone
-    row = int(np.median(lit))
+    row = int(np.median(movie.std(axis=0).argmin(axis=0)))  # leave the neurons alone
     bar = np.zeros((64, 64))
     bar[row : row + 3, 17:47] = 1
     course = lfilter([1.0], [1.0, -6 / 7], spikes)
@@ -43,13 +42,13 @@ def test_rejected_candidates_are_in_the_files(imaging, tmp_path):
     export_results(imaging, tmp_path / "out", suite2p=True, nwb=True, metadata={"subject": "m1"})
     with open(tmp_path / "out" / "quality.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    count, more = imaging.n_neurons_, len(imaging.rejected_.regions)
-    assert [row["rejected"] for row in rows] == [""] * count + list(imaging.rejected_.quality.fault)
+    count, faults = imaging.n_neurons_, imaging.rejected_.quality.fault
+    assert [row["rejected"] for row in rows] == [""] * count + list(faults)
     assert len(json.loads((tmp_path / "out" / "regions.json").read_text())) == count
     cells = np.load(tmp_path / "out" / "suite2p" / "plane0" / "iscell.npy")
-    assert cells[:, 0].tolist() == [1] * count + [0] * more
+    assert cells[:, 0].tolist() == [1] * count + [0] * len(faults)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert summary["rejected"] == more
+    assert summary["rejected"] == len(faults)
     assert summary["radius"] == pytest.approx(imaging.radius_, abs=1e-3)
     pynwb = pytest.importorskip("pynwb")
     with pynwb.NWBHDF5IO(tmp_path / "out" / "regions.nwb", "r") as io:
