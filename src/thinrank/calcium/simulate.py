@@ -201,7 +201,10 @@ def _place(
 ) -> np.ndarray:
     """Random centers by rejection sampling; starts again if there is no space for the next one."""
     lowest, highest = np.full(2, _MARGIN * sd), np.array(shape) - 1 - _MARGIN * sd
-    for _ in range(_LAYOUTS if np.all(lowest <= highest) else 0):
+    # disks placed at random cover at most 55 % of a large area
+    covered = (count - pairs) * np.pi * (_APART * sd / 2) ** 2
+    fits = np.all(lowest <= highest) and covered < 0.6 * np.prod(highest - lowest + _APART * sd)
+    for _ in range(_LAYOUTS if fits else 0):
         centers = np.empty((0, 2))
         for _ in range(_PLACEMENTS * (count - pairs)):
             candidate = rng.uniform(lowest, highest)[None]

@@ -24,9 +24,10 @@ class Forward:
     XᵀX and XᵀY for the selected predictors and one product with Xᵀ per addition, and never forms
     an array of shape (n_features, n_features) or (n_features, n_targets).
 
-    A row is assessed with all responses, or with a random sketch of them if there are many. Rows
-    that are added together are selected one by one, and the gains of the others are updated in
-    between, so that predictors that are almost equal are not added together.
+    While there are fewer rows than the rank, a row is assessed with all responses, or with a random
+    sketch of them if there are many; after that along the row space of the fit. Rows that are added
+    together are selected one by one, and the gains of the others are updated in between, so that
+    predictors that are almost equal are not added together.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class Forward:
         fit = fit_rows(form, taken, everything, sketch, 1, columns)
         while taken.shape[0] < rows:
             count = min(max(taken.shape[0] // 4, 1), rows - taken.shape[0])
-            new = _best_rows(form, fit, count, sketch)
+            new = _best_rows(form, fit, count, sketch if taken.shape[0] < rank else fit.Q)
             if new.shape[0] == 0:
                 break
             taken = xp.sort(xp.concat([taken, new]), stable=False)
@@ -87,10 +88,12 @@ def _sketch(form: QuadraticForm, rank: int, seed: int) -> Array:
     return linalg.random_block(form.shape[1], width, form.prototype, seed) / width**0.5
 
 
-def _best_rows(form: QuadraticForm, fit: Fit, count: int, sketch: Array) -> Array:
-    """At most ``count`` rows outside a fit, each the best after those before it were added."""
-    along = replace(fit, U=fit.U @ (fit.Q.T @ sketch), Q=sketch)
-    scores = exchange_scores(form, along, 0)
+def _best_rows(form: QuadraticForm, fit: Fit, count: int, along: Array) -> Array:
+    """At most ``count`` rows outside a fit, each the best after those before it were added.
+
+    ``along``: the responses, or combinations of them, with which rows are assessed.
+    """
+    scores = exchange_scores(form, replace(fit, U=fit.U @ (fit.Q.T @ along), Q=along), 0)
     if scores.exact.shape[0] == 0:  # lower bounds are sufficient
         return arrays.take_rows(scores.candidates, descending(scores.gains, count))
     exact = arrays.take_rows(scores.gains, scores.exact)
