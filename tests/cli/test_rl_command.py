@@ -97,7 +97,7 @@ def test_given_next_states_need_no_episodes(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [(["--tasks", "1"], "--tasks"), (["--seed", "-1"], "--seed"), (["--discount", "2"], "--disc")],
+    [(["--tasks", "1"], "--tasks"), (["--discount", "2"], "--disc"), (["no.csv"], "No such file")],
 )
 def test_bad_options_are_usage_errors(options, told):
     result = runner.invoke(app, ["rl", *options])

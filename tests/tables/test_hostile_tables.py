@@ -395,12 +395,11 @@ RIGHT = {
         ",".join(f"{float(c):e}" if j and i else c for j, c in enumerate(line.split(",")))
         for i, line in enumerate(t.splitlines())
     ),
-    "line ends in names of rows": lambda t: swap(t, "\ns5,", '\n"s5",'),
     "spaces that do not break": lambda t: t.replace(",", ",\u00a0"),
     "full-width digits": lambda t: t.replace("1", "\uff11"),
     "line ends in names of columns": lambda t: swap(t, "id,", '"i\nd",'),
     "keys in upper case": lambda t: t.replace("\ns", "\nS"),
-    "a quoted delimiter in a key": lambda t: swap(t, "\ns5,", '\n"s5",'),
+    "a semicolon in a name": lambda t: swap(swap(t, "id", "i;d"), "\ns0", '\n"s0"'),
     "an empty column without name": lambda t: with_column(t, "", [""] * N),
 }
 

@@ -107,10 +107,9 @@ def _learn(
             )
             for task, log in enumerate(logs)
         ]  # fmt: skip
-    sizes = dict(fqi.best_params_ or {})
     told = [
         f"{len(logs)} tasks, {sum(map(len, logs))} transitions, {fqi.n_features_} features, "
-        f"{fqi.n_actions_} actions. {_words(sizes, len(logs))}"
+        f"{fqi.n_actions_} actions. {_words(fqi.best_params_ or {}, len(logs))}"
     ]
     if carts is not None:
         alone = MultiTaskFQI(**given, regressor=CommonPart(None, None, common_ridge=np.inf))
@@ -154,8 +153,8 @@ def _rows(
     rows: list[tuple[str, ...]] = []
     for (name, (log, _)), value in zip(read.items(), values, strict=True):
         first = np.unique(log.episodes, return_index=True)[1]
-        weights = discount ** (np.arange(len(log)) - first[log.episodes]).astype(float)
-        logged = float(np.sum(weights * log.rewards)) / len(first)
+        weights = discount ** (np.arange(len(log)) - first[log.episodes])
+        logged = float(weights @ log.rewards) / len(first)
         told = f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
         rows.append((name, str(len(log)), str(len(first)), f"{logged:.4g}", told))
     return rows

@@ -185,7 +185,8 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
         case MemoryError():
             return FAILURE, memory_failure(error)
         case OSError():
-            return FAILURE, system_failure(error)
+            code = USAGE if isinstance(error, FileNotFoundError) else FAILURE
+            return code, system_failure(error)
         case ImportError():
             return FAILURE, str(error) or "ImportError"
         case ValueError():

@@ -138,7 +138,7 @@ class TextFile:
         return max((",", ";", "\t", "|"), key=lambda each: max(counts[each], default=0))
 
     def _widths(self, delimiter: str) -> list[int]:
-        """Numbers of cells of the first records."""
+        """Numbers of cells of the first records; 0 for one that cannot be read."""
         found: list[int] = []
         try:
             for _, record in self._parsed(delimiter):
@@ -147,7 +147,7 @@ class TextFile:
                 if len(found) == _SAMPLE[0] or (len(found) > 1 and sum(found) > _SAMPLE[1]):
                     break
         except csv.Error:
-            return found or [1]
+            found.append(0)
         return found
 
 
