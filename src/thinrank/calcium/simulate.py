@@ -201,9 +201,9 @@ def _place(
 ) -> np.ndarray:
     """Random centers by rejection sampling; starts again if there is no space for the next one."""
     lowest, highest = np.full(2, _MARGIN * sd), np.array(shape) - 1 - _MARGIN * sd
-    # disks placed at random cover at most 55 % of a large area
-    covered = (count - pairs) * np.pi * (_APART * sd / 2) ** 2
-    fits = np.all(lowest <= highest) and covered < 0.6 * np.prod(highest - lowest + _APART * sd)
+    # disks around the neurons, or around one of each pair, do not overlap
+    disks = (count - pairs) * np.pi * (_APART * sd / 2) ** 2
+    fits = np.all(lowest <= highest) and disks <= np.prod(highest - lowest + _APART * sd)
     for _ in range(_LAYOUTS if fits else 0):
         centers = np.empty((0, 2))
         for _ in range(_PLACEMENTS * (count - pairs)):
