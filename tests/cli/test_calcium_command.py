@@ -194,7 +194,7 @@ def test_missing_files_and_libraries_are_said_before_the_fit(tmp_path, film, mon
         (("film.npy", "--frame-rate", "7", "--rank", "many"), "a whole number or auto"),
         (("film.npy", "--frame-rate", "7", "--decay", "slow"), "a number or estimate"),
         (("film.npy", "--frame-rate", "7", "--baseline", "mean"), "--baseline"),
-        (("film.npy", "--frame-rate", "7", "--decay", "2"), "--decay"),
+        (("film.npy", "--frame-rate", "7", "--rank", "0"), "the smaller of --rows and --columns"),
         (("film.npy", "--frame-rate", "7", "--neuropil", "3"), "--neuropil"),
         (("film.npy", "--frame-rate", "1e308"), "--frame-rate must be above 0 and below 1e+09"),
         (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -218,7 +217,7 @@ def _frame_rate(movie: Path | None, given: float | None, output: Output) -> floa
     from thinrank.calcium import read_frame_rate
 
     if given is not None:
-        return float(given)
+        return given
     if movie is None:
         return _SIMULATED_FRAME_RATE
     found = read_frame_rate(movie)
@@ -287,8 +286,8 @@ def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Ou
 
 def _check_libraries(nwb: bool, register: bool) -> None:
     """Raise an ImportError that names the extra if a library that is needed later is missing."""
-    needed = {"matplotlib": True, "tifffile": True, "pynwb": nwb, "skimage.registration": register}
-    for library in compress(needed, needed.values()):
+    chosen = ["pynwb"] * nwb + ["skimage.registration"] * register
+    for library in ("matplotlib", "tifffile", *chosen):
         import_optional(library)
 
 
@@ -322,6 +321,5 @@ def _tell(imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
             f"recall {scores.recall:.2f}, precision {scores.precision:.2f}, "
             f"combined {scores.combined:.2f}"
         )
-    console = plain_console()
-    console.print(text, soft_wrap=True)
-    console.print(f"Results are in {out}; start with {out / 'page.html'}", soft_wrap=True)
+    place = f"Results are in {out}; start with {out / 'page.html'}"
+    plain_console().print(text, place, sep="\n", soft_wrap=True)

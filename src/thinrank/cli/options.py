@@ -203,10 +203,10 @@ _PHRASES = {
 }
 _KNOWN = re.compile(rf"(?<![\w./-])({'|'.join(_OPTIONS)})(?!\w)")
 _GIVEN = re.compile(r"(--[\w-]+)=[\"'](\w+)[\"']")
-_FIRST = re.compile(rf"({'|'.join(_WORDS)})(?= must )")
+_FIRST = re.compile(rf"^({'|'.join(_WORDS)})(?= must )")
 
 
-def in_options(message: str) -> str:
+def in_options(message: str, command: str = "") -> str:
     """A message with the options in place of the parameters of the estimators.
 
     Examples
@@ -216,9 +216,11 @@ def in_options(message: str) -> str:
     ...            "column_sparsity), got 5")
     '--rank must be a whole number from 1 to 2 (the smaller of --predictors and --responses), got 5'
     """
-    told = _KNOWN.sub(lambda found: _OPTIONS[found[1]], message)
+    movie = {"row_sparsity": "--rows", "column_sparsity": "--columns"}
+    names = _OPTIONS | movie if command.endswith("calcium") else _OPTIONS
+    told = _KNOWN.sub(lambda found: names[found[1]], message)
     told = _GIVEN.sub(r"\1 \2", told)
-    told = _FIRST.sub(r"--\1", told, count=1) if _FIRST.match(told) else told
+    told = _FIRST.sub(r"--\1", told)
     if told != message:
         for phrase, plain in _PHRASES.items():
             told = told.replace(phrase, plain)

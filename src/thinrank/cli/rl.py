@@ -118,9 +118,8 @@ def _learn(
             "one policy for all": MultiTaskFQI(**given, pooled=True).fit_batch(logs),
             "every task by itself": alone.fit_batch(logs),
         }
-        returns = {name: carts.value(each.policy, discount) for name, each in learners.items()}
-        figures = ", ".join(f"{name} {value:.2f}" for name, value in returns.items())
-        told.append(f"Mean discounted return of simulated episodes: {figures}.")
+        figures = (f"{name} {carts.value(q.policy, discount):.2f}" for name, q in learners.items())
+        told.append(f"Mean discounted return of simulated episodes: {', '.join(figures)}.")
     rows = _rows(read, values, discount)
     _print(console, told, rows)
     paged = is_installed("matplotlib")
@@ -133,7 +132,7 @@ def _learn(
             write_policy_page(folder / "index.html", told, rows, fqi.history_.bellman_residuals)
     if not paged:
         console.print(f"No page is written: for one {how_to_install('report')}", soft_wrap=True)
-    console.print(f"The results are in {out}", soft_wrap=True, markup=False)
+    console.print(f"The results are in {out}", soft_wrap=True)
 
 
 def _words(sizes: dict[str, Any], tasks: int) -> str:
@@ -154,7 +153,7 @@ def _rows(
     for (name, (log, _)), value in zip(read.items(), values, strict=True):
         first = np.unique(log.episodes, return_index=True)[1]
         weights = discount ** (np.arange(len(log)) - first[log.episodes])
-        logged = float(weights @ log.rewards) / len(first)
+        logged = weights @ log.rewards / len(first)
         told = f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
         rows.append((name, str(len(log)), str(len(first)), f"{logged:.4g}", told))
     return rows
@@ -165,8 +164,7 @@ def _print(console: Console, told: list[str], rows: list[tuple[str, ...]]) -> No
 
     from thinrank.report.policy_page import HEADER
 
-    for text in told:
-        console.print(text, soft_wrap=True, markup=False)
+    console.print(*told, sep="\n", soft_wrap=True)
     table = Table()
     for number, heading in enumerate(HEADER):
         table.add_column(heading, justify="right" if number else "left")

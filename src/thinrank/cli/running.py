@@ -85,7 +85,7 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
     """Write the warnings of fits as notes; those for programmers are not shown."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        output.note(in_options(str(message)))
+        output.note(in_options(str(message), output.command))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -191,7 +191,7 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
             return FAILURE, str(error) or "ImportError"
         case ValueError():
             code = USAGE if is_about_option(str(error)) else BAD_DATA
-            return code, in_options(str(error))
+            return code, in_options(str(error), output.command)
     where = "" if output.debug else "; --debug shows where"
     return FAILURE, f"{type(error).__name__}: {error}{where}"
 
