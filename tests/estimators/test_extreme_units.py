@@ -60,6 +60,8 @@ def test_without_standardisation_a_tiny_column_is_allowed(data):
     X[:, 0] *= 1e-250
     found = tr.SparseReducedRankRegressor(**GIVEN, standardize=False).fit(X, Y)
     assert 0 not in found.row_support_
+    with pytest.raises(ValueError, match=r"X has entries of magnitude .*so small"):
+        tr.SparseReducedRankRegressor(**GIVEN).fit(X, Y)  # not left out without a word
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,10 @@ def test_score_leaves_out_missing_entries():
 def test_a_score_that_does_not_exist_is_told():
     X, Y = data()
     est = clone(GIVEN).fit(X, Y)
+    with pytest.raises(ValueError, match="y must be finite"):
+        est.score(X, np.full_like(Y, np.inf))
+    with pytest.warns(UndefinedMetricWarning, match="two observed entries"):
+        assert np.isnan(est.score(X, Y, np.eye(len(X))[0]))
     Y[1:] = np.nan
     with pytest.warns(UndefinedMetricWarning, match="two observed entries"):
         assert np.isnan(est.score(X, Y))

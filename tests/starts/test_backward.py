@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thinrank.losses import Custom, LeastSquares
+from thinrank.core.factors import Factors
+from thinrank.losses import Custom, GeneralizedLinear, LeastSquares
+from thinrank.losses.families import Poisson
+from thinrank.losses.form_loss import FormLoss
 from thinrank.starts import Backward
 
 
@@ -95,3 +98,14 @@ def test_only_quadratic_losses():
 
 def test_nothing_to_fit():
     assert Backward()(LeastSquares(np.zeros((10, 4)), np.ones((10, 2))), 1, 2, 2, 0).rank == 0
+
+
+def test_the_row_space_of_an_approximation_is_in_its_units():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    loss = GeneralizedLinear(
+        X, rng.poisson([0.3, 3, 20], (80, 3)) * 1.0, Poisson(), free=X[:, :1] ** 0
+    )
+    form = loss.majorizer(Factors.zero(loss.shape, X, rank=1))
+    V = Backward()(FormLoss(form), 2, 3, 3, 0).V
+    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)

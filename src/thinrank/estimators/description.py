@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse, kept_basis, standardize
@@ -346,19 +347,16 @@ def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None)
     if y.shape != predicted.shape:
         raise ValueError(f"y must have shape {predicted.shape}, got {y.shape}")
     seen = ~np.isnan(y)
+    y = np.where(seen, y, 0.0)
+    check_finite("y", y)
     weight = seen * _check_sample_weight(sample_weight, y, dtype=np.float64)[:, None]
-    enough = np.count_nonzero(seen, axis=0) > 1
-    y, predicted, weight = (
-        np.where(seen, y, 0.0)[:, enough],
-        predicted[:, enough],
-        weight[:, enough],
-    )
+    enough = np.count_nonzero(weight, axis=0) > 1
+    y, predicted, weight = (each[:, enough] for each in (y, predicted, weight))
     left = np.sum(weight * (y - predicted) ** 2, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.sum(weight * y, axis=0) / np.sum(weight, axis=0)
-        total = np.sum(weight * (y - mean) ** 2, axis=0)
-        # of constant responses as scikit-learn defines it
-        scores = np.where(total > 0, 1 - left / total, np.where(left > 0, 0.0, 1.0))
+    mean = np.sum(weight * y, axis=0) / np.sum(weight, axis=0)
+    total = np.sum(weight * (y - mean) ** 2, axis=0)
+    # of constant responses as scikit-learn defines it
+    scores = (1 - arrays.divide_or_zero(left, total)) * ((total > 0) | (left == 0))
     if enough.any():
         return float(np.mean(scores))
     warnings.warn(

@@ -368,7 +368,7 @@ def fit_family(
     design = imputed(estimator, design, weight)
     offset = check_offset(offset, shape, design.prototype)
     _check_size_of_offset(offset, responses.family.units_of(shape[1]))
-    check_magnitudes("X", design)
+    check_magnitudes("X", design, estimator.standardize)
     check_magnitudes("Y", Dense(responses.Y))
     data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, groups=groups)
     data = responses.added_to(data)

@@ -342,10 +342,9 @@ class Problem:
     def _family_after(self, factors: Factors) -> Family:
         """The family of the responses in the loss with the parameters that a fit leaves.
 
-        For squared errors the noise in responses that the fit leaves out
-        is estimated from regressions on its scores; with many missing entries the noise in
-        responses of which the fit lacks something, from regressions on its predictors. It is at
-        least a tenth of that scale.
+        Noise levels are averaged as in :meth:`left_by`. The noise in responses that the fit leaves
+        out is estimated from regressions on its scores; with many missing entries the noise in
+        responses of which the fit lacks something, from regressions on its predictors.
         """
         loss = self.loss
         left = freedom_left(factors, _entries(loss), self.kept)

@@ -389,8 +389,8 @@ def fit_regression(
     Y = Y if blocks else in_memory(Y)
     plain = plain and not has_missing(Y)
     if not (plain and blocks):
-        check_magnitudes("X", design)
-        check_magnitudes("Y", Dense(Y))
+        check_magnitudes("X", design, estimator.standardize)
+        check_magnitudes("Y", Dense(Y), estimator.standardize)
     data = TrainingData(design, Y, weight, kept=kept, groups=groups)
     if not plain:
         from thinrank.estimators.responses import numeric_responses  # few fits need it

@@ -83,15 +83,17 @@ def check_types(X: Any, y: Any, *, in_blocks: bool = False) -> tuple[Any, Any, n
     return lazy_rows("X", X), y, column_names(y)
 
 
-def check_magnitudes(name: str, data: Design) -> None:
-    """Raise a ValueError if squares of the data overflow, or all of them underflow."""
+def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
+    """Raise a ValueError if squares overflow, or all underflow; if ``scaled``, in any column."""
     what, moments = f"{name} has entries", getattr(data, "column_moments", None)
     if moments is not None:
         largest = np.max(moments.lengths, initial=0.0)
     elif isinstance(data, Dense):
         xp = arrays.namespace(data.array)
         known = xp.where(xp.isnan(data.array), arrays.zeros((1,), data.array), data.array)
-        largest = arrays.max_abs(known)
+        sizes = xp.max(xp.abs(known), axis=0)
+        lost = (sizes > 0) & (sizes < np.finfo(f"f{arrays.itemsize(sizes)}").tiny ** 0.5)
+        largest = arrays.max_abs(sizes[lost] if scaled and bool(xp.any(lost)) else sizes)
     elif isinstance(data, Sparse):
         largest = arrays.max_abs(data.matrix.data)
     elif isinstance(data, Operator):
@@ -104,7 +106,7 @@ def check_magnitudes(name: str, data: Design) -> None:
         return
     size, bytes_each = float(largest), arrays.itemsize(data.prototype)
     limit = 2.0 ** _ORDINARY[bytes_each]
-    if size == 0 or math.isnan(size) or 1 / limit <= size <= limit:
+    if not size > 0 or 1 / limit <= size <= limit:
         return
     words = "so small that their squares are 0" if size < 1 else "too large to be squared"
     raise ValueError(

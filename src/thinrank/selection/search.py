@@ -437,7 +437,7 @@ class Search:
         """Ridge fits without limits; tables that are approximations may say too little of them."""
         space = self._space
         place = len(space.ridges) // 2
-        rank = min(self.shape) if space.null else int(space.ranks[-1])
+        rank = int(min(space.rows[-1], space.columns[-1]) if space.null else space.ranks[-1])
         full = Sizes(rank, int(space.rows[-1]), int(space.columns[-1]), 0.0, False)
         best = self.evaluate([full._replace(ridge=space.ridges[place])])[0]
         for step in (2, -2):

@@ -189,10 +189,11 @@ def default_ridge(form: QuadraticForm) -> float:
 
 
 def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
-    """The best fit of rank ``rank`` on given rows, in closed form."""
+    """The best fit Φ of rank ``rank`` on given rows, in closed form and in units of the form."""
     every = arrays.indices(range(form.shape[1]), form.prototype)
     guess = arrays.zeros((form.shape[1], 0), like=form.prototype)
-    return fit_rows(form, rows, every, guess, rank, form.shape[1]).factors
+    fit = fit_rows(form, rows, every, guess, rank, form.shape[1])
+    return Factors(fit.factors.U, fit.Q)
 
 
 def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Factors:
@@ -204,7 +205,8 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
         rows = eliminated(form, count, form.ridge or default_ridge(form))
     else:
         rows = rows_of_stage(known[0], known[1], count)
-    return on_rows(form, rows, rank)
+    found = on_rows(form, rows, rank)
+    return Factors(found.U, found.V / form.column_scale[:, None])
 
 
 def penalized_fit(loss: Any, ridge: float | None = None) -> Factors:
