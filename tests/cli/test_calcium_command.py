@@ -5,6 +5,7 @@ import html
 import json
 import re
 import sys
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -12,7 +13,15 @@ import pytest
 import tifffile
 from messy_files import run as run_command
 
-from thinrank.calcium import CalciumImaging, Quality, make_movie, read_regions, write_regions
+from thinrank.calcium import (
+    CalciumImaging,
+    Quality,
+    make_movie,
+    read_regions,
+    select_neurons,
+    write_regions,
+)
+from thinrank.calcium.pipeline import Neurons
 
 FILES = [
     "deconvolved.csv", "dff.csv", "f0.csv", "fluorescence.csv", "footprints.tif", "neuropil.csv",
@@ -246,6 +255,30 @@ def test_decisions_of_the_page_are_fed_back(film, first, tmp_path):
     result = run(film, "--frame-rate", 7, "-o", out, *accept)
     assert "1 of the neurons is not in" in result.output
     assert json.loads((out / "summary.json").read_text())["numbers_before"] == [3]
+
+
+def test_a_rejected_candidate_is_accepted(film, first, tmp_path, quick_fit):
+    last = select_neurons(quick_fit, [2])
+    quality = Quality(*(getattr(last.quality_, name) for name in ("snr", "correlation")))
+    found = (last.sparse_footprints_, last.spike_trains_, last.traces_, last.region_coordinates_)
+    vars(quick_fit).update(vars(select_neurons(quick_fit, [0, 1])))
+    quick_fit.rejected_ = Neurons(
+        *found, last.fluorescence_, replace(quality, score=np.array([0.4]), fault=("too long",))
+    )
+    result = run(film, "--frame-rate", 7, "-o", tmp_path / "out")
+    assert "rejected candidates, which do not look like neurons: 1;" in words(result)
+    page = tmp_path / "out" / "page.html"
+    assert len(re.findall(r"<input[^>]* checked>", page.read_text(encoding="utf-8"))) == 2
+    (tmp_path / "decisions.json").write_text(json.dumps(decisions_of(page, rejected={1})))
+    out = tmp_path / "accepted"
+    result = run(film, "--frame-rate", 7, "-o", out, "--accept", tmp_path / "decisions.json")
+    assert result.code == 0, result.output
+    assert "2 neurons accepted, 1 rejected" in words(result)
+    before, after = read_regions(first[1] / "regions.json"), read_regions(out / "regions.json")
+    assert [region.tolist() for region in after] == [region.tolist() for region in before[1:]]
+    assert json.loads((out / "summary.json").read_text())["numbers_before"] == [2, 3]
+    with (out / "quality.csv").open() as file:
+        assert [row["rejected"] for row in csv.DictReader(file)] == ["", ""]
 
 
 @pytest.mark.usefixtures("quick_fit")

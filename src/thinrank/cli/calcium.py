@@ -242,7 +242,7 @@ def _kept(
     kept = np.arange(count)
     if len(found.traces_) > count:
         output.note(
-            f"{len(found.traces_) - count} candidates do not look like neurons and are rejected; "
+            f"rejected candidates, which do not look like neurons: {len(found.traces_) - count}; "
             "see quality.csv and the page"
         )
     if decisions is not None:
