@@ -33,11 +33,8 @@ def read(folder, content):
 
 def test_accepted_neurons_whatever_their_order(tmp_path):
     decisions = read(tmp_path, WHOLE)
-    assert decisions.shape == SHAPE
     assert accepted_neurons(decisions, REGIONS, SHAPE).tolist() == [0, 2]
     assert accepted_neurons(decisions, REGIONS[::-1], SHAPE).tolist() == [0, 2]
-    more = [*REGIONS, np.array([[0, 0]])]
-    assert accepted_neurons(decisions, more, SHAPE).tolist() == [0, 2]
 
 
 def test_another_movie_or_another_fit(tmp_path):
@@ -57,11 +54,9 @@ def test_another_movie_or_another_fit(tmp_path):
     [
         ("{", "not JSON"),
         ([], "expected the decisions"),
-        ({"neurons": []}, "expected the decisions"),
         (WHOLE | {"frames": 0}, "frames must be a whole number"),
         (WHOLE | {"neurons": {}}, "neurons must be a list"),
         (WHOLE | {"neurons": [7]}, r"neurons\[0\]: expected an object"),
-        (WHOLE | {"neurons": [NEURONS[0] | {"id": "1"}]}, r"neurons\[0\]: id must be"),
         (WHOLE | {"neurons": [NEURONS[0] | {"row": None}]}, "row must be a number"),
         (WHOLE | {"neurons": [NEURONS[0] | {"column": 10**400}]}, "column must be a number"),
         (WHOLE | {"neurons": [NEURONS[0] | {"accepted": 1}]}, "accepted must be true or false"),

@@ -1,4 +1,4 @@
-"""What does not look like a neuron is kept with a score and a reason, and can be accepted."""
+"""What does not look like a neuron is kept with a score and a reason."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import pytest
 from scipy.signal import lfilter
 
 import thinrank as tr
-from thinrank.calcium import CalciumImaging, export_results, make_movie, select_neurons
+from thinrank.calcium import CalciumImaging, export_results, make_movie
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +24,12 @@ def imaging():
     return CalciumImaging(7).fit(movie + (course[:, None, None] * bar).astype(np.float32))
 
 
-def test_a_bar_is_rejected_and_can_be_accepted(imaging, tmp_path):
+def test_a_bar_is_rejected(imaging, tmp_path):
     count, rejected = imaging.n_neurons_, imaging.rejected_
     assert count == 4
     assert (imaging.quality_.score >= 0.5).all()
     assert "too long" in rejected.quality.fault
     assert (rejected.quality.score < 0.5).all()
-    whole = select_neurons(imaging, np.arange(count + len(rejected.regions)))
-    assert whole.n_neurons_ == count + len(rejected.regions)
-    assert not whole.rejected_.regions
     tr.save(imaging, tmp_path / "model")
     loaded = tr.load(tmp_path / "model")
     assert loaded.rejected_.quality.fault == rejected.quality.fault

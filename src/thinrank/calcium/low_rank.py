@@ -93,15 +93,17 @@ def fit_low_rank(
 
 
 def separable(theta: Factors, decay: float) -> tuple[np.ndarray, Segments, float]:
-    """XΘ in the orthonormal coordinates of its segments, its segments, and the level of its noise.
+    """What each spike adds to XΘ, in units of its noise, the segments, and the level of the noise.
 
-    Shapes: result (n_pixels, n_segments). The noise of these coordinates has standard deviation 1
-    before the rank is reduced.
+    Without what is left of the spikes before, which are of other neurons. The noise is 1 before
+    the rank is reduced. Shapes: result (n_pixels, n_segments).
     """
     rows = theta.row_support
     segments = Segments(rows, decay, theta.shape[0])
     levels = (RecursiveFilter(decay, theta.shape[0], np.float32) @ theta.U)[rows]
-    W = theta.V @ (levels * np.sqrt(segments.energies)[:, None]).T
+    noise = 1 / segments.energies
+    noise[1:] += decay ** (2 * segments.lengths[:-1]) / segments.energies[:-1]
+    W = theta.V @ (segments.spikes(levels) / np.sqrt(noise)[:, None]).T
     left = theta.rank * (1 / len(rows) + 1 / len(theta.column_support))
     return np.asarray(W, dtype=np.float32), segments, float(left**0.5)
 

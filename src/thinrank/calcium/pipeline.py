@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -167,8 +166,8 @@ def fit_movie(
     order = np.lexsort((-energy, score < ACCEPTED))
     footprints, spikes, traces = csr_array(footprints[order]), spikes[order], traces[order]
     regions = [
-        region_of(image.reshape(height, width), float(imaging.region_threshold))
-        for image in _rows(footprints)
+        region_of(footprints[[n]].toarray().reshape(height, width), imaging.region_threshold)
+        for n in range(len(order))
     ]
     window = max(2, round(imaging.window * imaging.frame_rate))
     resting = RestingLevel(float(imaging.percentile), window)
@@ -319,11 +318,12 @@ def _judged(
     """Scores of all candidates from 0 to 1, and what is most unlike a neuron.
 
     Shapes are judged in the units of the movie. The search sees them in units of the noise, in
-    which bright pixels count less: a few of them can hold most of the light.
+    which bright pixels count less: a few of them can hold most of the light. A size is
+    right if it is that of the search or the typical one, which many small pieces make small.
     """
     images = [neuron.footprint * neuron.window(found.unit) for neuron in found.neurons]
-    typical = _radius_of(found.neurons, found.radius)
-    verdicts = [shape_score(image, typical) for image in images]
+    radii = (found.radius, _radius_of(found.neurons, found.radius))
+    verdicts = [max(shape_score(image, radius) for radius in radii) for image in images]
     peaks = traces.max(axis=1, initial=0.0)
     places = np.stack(np.divmod(np.arange(shape[0] * shape[1]), shape[1]), axis=1)
     centres = (footprints @ places) / np.maximum(footprints.sum(axis=1), 1e-30)[:, None]
@@ -336,13 +336,6 @@ def _judged(
         silent = (0.0, "no transients") if peak <= 0 else (1.0, "")
         verdicts[n] = min(verdicts[n], (part, "part of a brighter neuron"), silent)
     return np.array([score for score, _ in verdicts]), [fault for _, fault in verdicts]
-
-
-def _rows(matrix: csr_array) -> Any:
-    for first, last in pairwise(matrix.indptr):
-        row = np.zeros(matrix.shape[1], dtype=matrix.dtype)
-        row[matrix.indices[first:last]] = matrix.data[first:last]
-        yield row
 
 
 def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:

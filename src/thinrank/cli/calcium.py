@@ -242,7 +242,7 @@ def _kept(
     kept = np.arange(count)
     if len(found.traces_) > count:
         output.note(
-            f"rejected candidates, which do not look like neurons: {len(found.traces_) - count}; "
+            f"{len(found.traces_) - count} rejected for not looking like neurons; "
             "see quality.csv and the page"
         )
     if decisions is not None:
