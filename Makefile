@@ -53,7 +53,7 @@ OLDEST := .venv-oldest
 OLDEST_TESTS := tests/core tests/designs tests/forms tests/losses tests/solvers tests/persistence \
 	tests/tables tests/selection/test_criteria.py tests/estimators/test_regressor.py \
 	tests/estimators/test_frames.py tests/calcium/test_readers.py tests/plot/test_plots_of_fits.py \
-	tests/cli/test_cli.py tests/cli/test_model_commands.py
+	tests/cli/test_walkthrough.py tests/cli/test_model_commands.py
 OLDEST_PYTEST := $(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning \
 	-W ignore::FutureWarning -o addopts=--strict-markers
 $(OLDEST)/installed: pyproject.toml

@@ -168,6 +168,13 @@ def test_damaged_files(path, what):
         Genotypes(path)
 
 
+def test_a_sample_without_the_rare_alleles_is_one(tmp_path):
+    G = np.full((N, P), 2.0)
+    G[:5, ::3] = 1
+    to_bed(tmp_path / "x.bed", G)
+    assert_acts_like(Genotypes(tmp_path / "x.bed"), G)
+
+
 @pytest.mark.parametrize("suffix", [".bed", ".bim", ".fam"])
 def test_files_that_are_not_there(path, suffix):
     path.with_suffix(suffix).unlink()
