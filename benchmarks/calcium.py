@@ -26,10 +26,10 @@ from pathlib import Path
 import numpy as np
 from output import arguments_of, machine, publish, table
 from rich.console import Console
-from scipy.ndimage import label
 from scipy.signal import lfilter
 
 from thinrank.calcium import CalciumImaging, make_movie, match_regions, score_regions
+from thinrank.calcium.regions import connected_regions
 
 AMPLITUDES = (3.0, 1.5, 1.0)
 PAPER = {"rank": 50, "row_sparsity": 100, "column_sparsity": 3000}
@@ -40,11 +40,7 @@ LEAST_PIECE = 10
 
 
 def pieces(imaging: CalciumImaging) -> list[np.ndarray]:
-    mask = np.zeros(imaging.shape_[1:], dtype=bool)
-    mask.ravel()[imaging.active_pixels_] = True
-    connected, count = label(mask, structure=np.ones((3, 3)))
-    found = [np.argwhere(connected == piece) for piece in range(1, count + 1)]
-    return [piece for piece in found if len(piece) >= LEAST_PIECE]
+    return connected_regions(imaging.active_pixels_, imaging.shape_[1:], LEAST_PIECE)
 
 
 def simulated(amplitude: float, seed: int, **settings) -> dict[str, float]:

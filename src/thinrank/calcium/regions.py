@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.ndimage import binary_fill_holes, gaussian_filter, label
 
+# The eight neighbors of a pixel.
+_AROUND = np.ones((3, 3), dtype=bool)
+
 
 def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
     """Pixels at which a footprint is at least a fraction of its maximum.
@@ -16,7 +19,7 @@ def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
     Shapes: ``footprint`` (height, width), result (n_pixels, 2).
     """
     peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
-    pieces, _ = label(footprint >= threshold * footprint[peak], structure=np.ones((3, 3)))
+    pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
     return np.argwhere(binary_fill_holes(pieces == pieces[peak]))
 
 
@@ -69,6 +72,15 @@ def label_image(
         labels[rows[higher], columns[higher]] = n + 1
         best[rows[higher], columns[higher]] = height[higher]
     return labels
+
+
+def connected_regions(pixels: np.ndarray, shape: tuple[int, int], least: int) -> list[np.ndarray]:
+    """Connected components of a set of pixels; of shape (n_pixels, 2) each."""
+    mask = np.zeros(shape, dtype=bool)
+    mask.ravel()[pixels] = True
+    pieces, count = label(mask, structure=_AROUND)
+    found = [np.argwhere(pieces == piece) for piece in range(1, count + 1)]
+    return [piece for piece in found if len(piece) >= least]
 
 
 # Pixels from the center of a window to its edge: room for a neuron of the usual radius of 5 pixels
