@@ -92,7 +92,7 @@ def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
         xp = arrays.namespace(data.array)
         known = xp.where(xp.isnan(data.array), arrays.zeros((1,), data.array), data.array)
         sizes = xp.max(xp.abs(known), axis=0)
-        lost = (sizes > 0) & (sizes < np.finfo(f"f{arrays.itemsize(sizes)}").tiny ** 0.5)
+        lost = (sizes > 0) & (sizes < float(np.finfo(f"f{arrays.itemsize(sizes)}").tiny) ** 0.5)
         largest = arrays.max_abs(sizes[lost] if scaled and bool(xp.any(lost)) else sizes)
     elif isinstance(data, Sparse):
         largest = arrays.max_abs(data.matrix.data)
