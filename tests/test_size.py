@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "thinrank"
 LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["thinrank"]["size"]
 # code that is not Python: pages and their scripts
-TEMPLATES = {".j2", ".html", ".css", ".js"}
+TEMPLATES = {".html", ".css", ".js"}
 # folders beside the package
 BESIDE = "benchmarks", "paper", "tests"
 WORD = re.compile(r"\w+|[^\w\s]")
