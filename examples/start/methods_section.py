@@ -37,7 +37,7 @@ print(est.summary(max_rows=5))
 
 found = tr.inference.select_predictors(X, Y, fdr=0.1, random_state=SEED)
 named = [X.columns[j] for j in found.selected]
-confirmed = [name for name in named if name.split("_")[0] in yeast.confirmed_factors]
+confirmed = [name for name in named if name in yeast.confirmed_factors]
 print(f"\n{len(named)} factors at a false discovery rate of 0.1: {', '.join(named)}")
 print(
     f"{len(confirmed)} of them are among the {len(yeast.confirmed_factors)} confirmed regulators."
