@@ -21,6 +21,20 @@ from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 from thinrank.solvers.group_lasso import largest_penalty
 
+# Parts of the documentation of all baselines, in the place of their names in braces.
+_SHARED = {
+    "    {splits}\n": """\
+    cv, fit_intercept, standardize : default=5, True and True
+        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
+        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
+        of which penalties and thresholds then judge the coefficients.
+""",
+    "    {chosen}\n": """\
+    best_params_, cv_results_ : dict
+        The parameters that were used, with which the same model can be fitted to other rows; and
+        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+""",
+}
 # Parameters that can be chosen by "auto", and other numbers of at least 0.
 _CHOSEN = ("column_threshold", "penalty", "ridge", "row_threshold")
 _NUMBERS = ("gamma", "tol")
@@ -29,8 +43,9 @@ _NUMBERS = ("gamma", "tol")
 class Baseline(FactorRegressor):
     """A regressor that lists candidate settings and solves for them one after another.
 
-    A subclass implements :meth:`_path`, and :meth:`_settings` if it has more than one penalty to
-    choose. This class chooses the setting, converts between units and stores the fit.
+    A subclass is a dataclass of its parameters. It implements :meth:`_path`, and :meth:`_settings`
+    if it has more than one penalty to choose. This class chooses the setting, converts between
+    units and stores the fit.
     """
 
     fit_intercept: bool
@@ -49,6 +64,12 @@ class Baseline(FactorRegressor):
     _patience: ClassVar[int | None] = 8
     # Tolerance while the settings of a path are compared; the final fit uses the user's ``tol``.
     _path_tol: ClassVar[float] = 1e-4
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        for name, text in _SHARED.items():
+            if cls.__doc__ is not None:  # python -OO removes it
+                cls.__doc__ = cls.__doc__.replace(name, text)
+        super().__init_subclass__(**options)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Baseline:
         """Choose the parameters that are "auto", then fit the coefficients to all rows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_r
 _ABOVE_NOISE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
+@dataclass(eq=False, repr=False)
 class DoubleProjectedPenalization(Baseline):
     """Double projected penalization (DPP): low rank, sparse rows and columns.
 
@@ -52,10 +54,7 @@ class DoubleProjectedPenalization(Baseline):
         upwards, and chooses by ``cv``.
     n_penalties : int, default=20
         Number of penalties on the path of ``penalty="auto"``.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
     tol : float, default=1e-6
         Tolerance for the duality gaps of the final fit, relative to the squared norm of the
         fitted responses.
@@ -64,9 +63,7 @@ class DoubleProjectedPenalization(Baseline):
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     References
     ----------
@@ -84,26 +81,15 @@ class DoubleProjectedPenalization(Baseline):
 
     _patience = None
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        penalty: float | str = "auto",
-        column_threshold: float | str = "auto",
-        *,
-        n_penalties: int = 20,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        tol: float = 1e-6,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.column_threshold = column_threshold
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
+    rank: int | str = "auto"
+    penalty: float | str = "auto"
+    column_threshold: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 20
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
+    tol: float = 1e-6
 
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _PATH_ROUNDS = 30
 _PATH_LASSO_TOL, _LASSO_TOL = 1e-4, 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class ExclusiveExtraction(Baseline):
     """Exclusive extraction (EEA): low rank with sparse singular vectors, layer by layer.
 
@@ -76,9 +77,7 @@ class ExclusiveExtraction(Baseline):
         The objective after every step of the final fit.
     n_iter_ : int
         Number of rounds in the final fit.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     References
     ----------
@@ -96,31 +95,17 @@ class ExclusiveExtraction(Baseline):
 
     _patience = None
     _path_tol = 1e-3
-    n_iter_: int
-    objectives_: np.ndarray
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        penalty: float | str = "auto",
-        *,
-        gamma: float = 0.5,
-        n_penalties: int = 20,
-        cv: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.gamma = gamma
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
+    rank: int | str = "auto"
+    penalty: float | str = "auto"
+    _: KW_ONLY
+    gamma: float = 0.5
+    n_penalties: int = 20
+    cv: Any = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    max_iter: int = 200
+    tol: float = 1e-4
 
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)

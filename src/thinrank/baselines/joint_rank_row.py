@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from thinrank.solvers.group_lasso import nonzero_rows
 from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 
+@dataclass(eq=False, repr=False)
 class JointRankRowSelection(Baseline):
     """Joint rank and row selection in two steps (JRRS).
 
@@ -32,10 +34,7 @@ class JointRankRowSelection(Baseline):
         error of the second step.
     n_penalties : int, default=30
         Number of penalties on the path of ``penalty="auto"``.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
     tol : float, default=1e-6
         Tolerance for the duality gap of the first step, relative to ‖Y‖².
 
@@ -43,9 +42,7 @@ class JointRankRowSelection(Baseline):
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`; all columns are in the support.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     References
     ----------
@@ -61,24 +58,14 @@ class JointRankRowSelection(Baseline):
     (3, True)
     """
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        penalty: float | str = "auto",
-        *,
-        n_penalties: int = 30,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        tol: float = 1e-6,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
+    rank: int | str = "auto"
+    penalty: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 30
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
+    tol: float = 1e-6
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from thinrank.solvers.group_lasso import group_lasso_path
 _SAME = 1e-9
 
 
+@dataclass(eq=False, repr=False)
 class MultiTaskGroupLasso(Baseline):
     """Multi-task learning with the ℓ₂,₁ penalty (MTL): row sparsity, no rank constraint.
 
@@ -33,10 +35,7 @@ class MultiTaskGroupLasso(Baseline):
         path that begins with the penalty for which all coefficients are zero.
     n_penalties : int, default=30
         Number of penalties on the path.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
     tol : float, default=1e-6
         Tolerance for the duality gap of the final fit, relative to ‖Y‖².
 
@@ -44,9 +43,7 @@ class MultiTaskGroupLasso(Baseline):
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`; the rank is not limited.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     Notes
     -----
@@ -71,22 +68,13 @@ class MultiTaskGroupLasso(Baseline):
     True
     """
 
-    def __init__(
-        self,
-        penalty: float | str = "auto",
-        *,
-        n_penalties: int = 30,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        tol: float = 1e-6,
-    ) -> None:
-        self.penalty = penalty
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
+    penalty: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 30
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
+    tol: float = 1e-6
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False

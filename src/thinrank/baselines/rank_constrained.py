@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from thinrank.core.factors import Factors
 from thinrank.solvers.group_lasso import group_lasso
 
 
+@dataclass(eq=False, repr=False)
 class RankConstrainedGroupLasso(Baseline):
     """The rank-constrained group lasso (RCGL).
 
@@ -34,10 +36,7 @@ class RankConstrainedGroupLasso(Baseline):
         path that begins with the penalty for which all coefficients are zero.
     n_penalties : int, default=30
         Number of penalties on the path.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
     max_iter : int, default=500
         Largest number of iterations. A ConvergenceWarning is issued if it is reached.
     tol : float, default=1e-6
@@ -49,9 +48,7 @@ class RankConstrainedGroupLasso(Baseline):
         As for :class:`thinrank.SparseReducedRankRegressor`; all columns are in the support.
     n_iter_ : int
         Number of iterations in the final fit.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     Notes
     -----
@@ -75,28 +72,15 @@ class RankConstrainedGroupLasso(Baseline):
     (3, True)
     """
 
-    n_iter_: int
-
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        penalty: float | str = "auto",
-        *,
-        n_penalties: int = 30,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
+    rank: int | str = "auto"
+    penalty: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 30
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
+    max_iter: int = 500
+    tol: float = 1e-6
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
 
+@dataclass(eq=False, repr=False)
 class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
@@ -33,18 +35,13 @@ class ReducedRankRegression(Baseline):
     n_ridges : int, default=12
         Number of positive candidates for ``ridge="auto"``, evenly spaced on a logarithmic scale;
         0 is a candidate too.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
 
     Attributes
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     References
     ----------
@@ -60,22 +57,13 @@ class ReducedRankRegression(Baseline):
     3
     """
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        ridge: float | str = 0.0,
-        *,
-        n_ridges: int = 12,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.n_ridges = n_ridges
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
+    rank: int | str = "auto"
+    ridge: float | str = 0.0
+    _: KW_ONLY
+    n_ridges: int = 12
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
 
     def _rank_of(self, data: Prepared) -> int:
         """The rank, which may be 0 here: no penalty could make the model empty."""
@@ -100,6 +88,7 @@ class ReducedRankRegression(Baseline):
             yield data.reduced_rank(setting["rank"], setting["ridge"])
 
 
+@dataclass(eq=False, repr=False)
 class NullRegressor(Baseline):
     """Predict the mean of the training rows, whatever the predictors are.
 
@@ -125,8 +114,8 @@ class NullRegressor(Baseline):
 
     standardize = False
 
-    def __init__(self, *, fit_intercept: bool = True) -> None:
-        self.fit_intercept = fit_intercept
+    _: KW_ONLY
+    fit_intercept: bool = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

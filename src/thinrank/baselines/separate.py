@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _SLACK = 1e-7
 _MAX_SWEEPS = 20_000
 
 
+@dataclass(eq=False, repr=False)
 class SeparateLassos(Baseline):
     """One lasso per response, with the same penalty for all.
 
@@ -43,10 +45,7 @@ class SeparateLassos(Baseline):
         warm-started path.
     n_penalties : int, default=30
         Number of penalties on the path.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
     tol : float, default=1e-6
         Tolerance for the duality gaps of the final fit, relative to the squared norm of each
         response.
@@ -56,9 +55,7 @@ class SeparateLassos(Baseline):
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`; zero entries of
         ``coef_`` are exactly zero.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     References
     ----------
@@ -74,22 +71,13 @@ class SeparateLassos(Baseline):
     True
     """
 
-    def __init__(
-        self,
-        penalty: float | str = "auto",
-        *,
-        n_penalties: int = 30,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        tol: float = 1e-6,
-    ) -> None:
-        self.penalty = penalty
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
+    penalty: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 30
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
+    tol: float = 1e-6
 
     def _largest_penalty(self, data: Prepared) -> float:
         return float(np.max(np.abs(data.cross), initial=0.0)) / data.shape[0]
@@ -117,6 +105,7 @@ class SeparateLassos(Baseline):
         return np.where(self._zeros[:, 0] if theta.ndim == 1 else self._zeros.T, 0.0, theta)
 
 
+@dataclass(eq=False, repr=False)
 class SeparateRidges(Baseline):
     """Ridge regression of each response, with one penalty for all.
 
@@ -125,15 +114,10 @@ class SeparateRidges(Baseline):
     Parameters
     ----------
     penalty : float or "auto", default="auto"
-        Weight of the ridge penalty; "auto" chooses it by cross-validation.
+        Weight of the ridge penalty; "auto" chooses it by ``cv``.
     n_penalties : int, default=30
         Number of penalties that "auto" tries.
-    cv : int, splitter or iterable of splits, default=5
-        How "auto" splits the rows.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
-    standardize : bool, default=True
-        Whether to scale the predictors to unit variance.
+    {splits}
 
     Examples
     --------
@@ -143,20 +127,12 @@ class SeparateRidges(Baseline):
     (4, 10)
     """
 
-    def __init__(
-        self,
-        penalty: float | str = "auto",
-        *,
-        n_penalties: int = 30,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-    ) -> None:
-        self.penalty = penalty
-        self.n_penalties = n_penalties
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
+    penalty: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 30
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
 
     def _settings(self, data: Prepared) -> list[Setting]:
         if not is_auto(self.penalty):

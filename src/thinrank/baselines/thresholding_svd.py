@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ _ROUNDING = 1e-9
 _PATH_ITERATIONS = 30
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdingSVD(Baseline):
     """Thresholding SVD regression (TSVD): low rank, sparse left and right singular vectors.
 
@@ -66,10 +68,7 @@ class ThresholdingSVD(Baseline):
         same standard deviation as the noise in Y. "auto" chooses by ``cv``.
     n_thresholds : int, default=15
         Number of candidates for ``row_threshold="auto"``.
-    cv, fit_intercept, standardize : default=5, True and True
-        Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
-        set); whether to center X and Y; whether to scale X to columns of unit root mean square,
-        of which penalties and thresholds then judge the coefficients.
+    {splits}
     max_iter : int, default=200
         Largest number of iterations. A ConvergenceWarning is issued if it is reached.
     tol : float, default=1e-3
@@ -81,9 +80,7 @@ class ThresholdingSVD(Baseline):
         As for :class:`thinrank.SparseReducedRankRegressor`.
     n_iter_ : int
         Number of iterations in the final fit.
-    best_params_, cv_results_ : dict
-        The parameters that were used, with which the same model can be fitted to other rows; and
-        held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
+    {chosen}
 
     References
     ----------
@@ -100,30 +97,17 @@ class ThresholdingSVD(Baseline):
 
     _patience = None
     _path_tol = 3e-3
-    n_iter_: int
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        row_threshold: float | str = "auto",
-        column_threshold: float | str = "auto",
-        *,
-        n_thresholds: int = 15,
-        cv: Any = 5,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-    ) -> None:
-        self.rank = rank
-        self.row_threshold = row_threshold
-        self.column_threshold = column_threshold
-        self.n_thresholds = n_thresholds
-        self.cv = cv
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
+    rank: int | str = "auto"
+    row_threshold: float | str = "auto"
+    column_threshold: float | str = "auto"
+    _: KW_ONLY
+    n_thresholds: int = 15
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True
+    max_iter: int = 200
+    tol: float = 1e-3
 
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)
