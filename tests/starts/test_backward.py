@@ -7,7 +7,7 @@ from scipy import sparse
 from thinrank.core.factors import Factors
 from thinrank.losses import Custom, GeneralizedLinear, LeastSquares
 from thinrank.losses.families import Poisson
-from thinrank.losses.form_loss import FormLoss
+from thinrank.losses.quadratic import FormLoss
 from thinrank.starts import Backward
 
 

@@ -14,7 +14,7 @@ from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
-from thinrank.losses.noise import noise_scale
+from thinrank.losses.quadratic import noise_scale
 from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
 
 # Candidate thresholds for the norms of the rows of YᵀU are σ·(√r + these numbers), besides 0. A row

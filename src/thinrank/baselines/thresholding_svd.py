@@ -15,7 +15,7 @@ from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
-from thinrank.losses.noise import noise_scale
+from thinrank.losses.quadratic import noise_scale
 from thinrank.solvers.group_lasso import nonzero_rows
 
 # Candidate thresholds for the entries of the right vectors, in standard deviations of their noise.

@@ -1,14 +1,19 @@
 """Design matrices: every kind of X is wrapped as a Design, which losses and solvers use alike."""
 
-from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.blocks import Blocks
 from thinrank.designs.dask_blocks import DaskBlocks
 from thinrank.designs.dense import ColumnSubset, Dense, take_rows
 from thinrank.designs.genotypes import Genotypes
 from thinrank.designs.projections import Deflated, KeptBasis, kept_basis
-from thinrank.designs.recursive_filter import RecursiveFilter
-from thinrank.designs.scipy_matrices import Operator, Sparse
-from thinrank.designs.transformed import Standardization, Transformed, as_design, standardize
+from thinrank.designs.structured import BlockDiagonal, RecursiveFilter
+from thinrank.designs.transformed import (
+    Operator,
+    Sparse,
+    Standardization,
+    Transformed,
+    as_design,
+    standardize,
+)
 
 __all__ = [
     "BlockDiagonal",

@@ -14,7 +14,7 @@ from thinrank.designs import Standardization
 from thinrank.estimators.problem import Problem, TrainingData, live
 from thinrank.estimators.validation import check_criterion
 from thinrank.forms.block_moments import BlockForm, BlockMoments
-from thinrank.losses.form_loss import FormLoss
+from thinrank.losses.quadratic import FormLoss
 from thinrank.minimize import seed_from
 from thinrank.selection.splits import checked_splits, make_partitions
 from thinrank.starts.elimination import MOST_ROWS

@@ -11,8 +11,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core import resources
 from thinrank.designs.blocks import RowBlocks, column_sums
-from thinrank.forms.gram import HeldCross, plus_ridge, plus_rows
-from thinrank.forms.moments import CHEAP_FOR_SEARCH
+from thinrank.forms.moments import CHEAP_FOR_SEARCH, HeldCross, plus_ridge, plus_rows
 
 # XᵀX of all sets of rows together may take the memory budget divided by this number.
 _PARTS_OF_BUDGET = 4

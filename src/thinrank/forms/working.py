@@ -9,7 +9,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.forms.gram import blockwise_cross_norms
+from thinrank.forms.moments import blockwise_cross_norms
 
 
 class WorkingForm:

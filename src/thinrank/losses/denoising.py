@@ -9,8 +9,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 from thinrank.designs import Dense
 from thinrank.forms import IdentityForm
-from thinrank.losses.noise import noise_scale
-from thinrank.losses.quadratic import Quadratic
+from thinrank.losses.quadratic import Quadratic, noise_scale
 
 
 class Denoising(Quadratic):

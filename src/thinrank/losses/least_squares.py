@@ -14,8 +14,7 @@ from thinrank.core.contracts import Design, QuadraticForm, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms.moments import FormName, Moments
-from thinrank.losses.noise import noise_scale
-from thinrank.losses.quadratic import Quadratic
+from thinrank.losses.quadratic import Quadratic, noise_scale
 
 # The columns of X that are in use are copied for a product if X has at least _LARGE entries and
 # _FEW times as many columns. Rules of thumb: for smaller X a copy takes longer than a product.

@@ -10,7 +10,7 @@ from scipy.stats import gamma
 from thinrank import arrays
 from thinrank.core.checks import check_finite
 from thinrank.designs import as_design
-from thinrank.losses.noise import median_noise_eigenvalue
+from thinrank.losses.quadratic import median_noise_eigenvalue
 
 
 def estimate_rank(

@@ -19,9 +19,9 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
 from thinrank.core.result import Sizes
-from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.profile import profiled
+from thinrank.losses.quadratic import FormLoss
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.tables import Directions, column_changes, directions, error_tables
 from thinrank.solvers.row_fit import Fit

@@ -22,12 +22,10 @@ from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.dense import view_rows
 from thinrank.designs.transformed import unprojected
-from thinrank.forms.gram import TrainingRows, without_rows
-from thinrank.forms.moments import ProductForm
+from thinrank.forms.moments import ProductForm, TrainingRows, without_rows
 from thinrank.losses import LeastSquares
-from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.losses.noise import noise_scale
+from thinrank.losses.quadratic import FormLoss, noise_scale
 from thinrank.minimize import solve
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.scores import (

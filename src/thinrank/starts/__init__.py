@@ -3,9 +3,8 @@
 from thinrank.starts.convex import GroupLasso, Lasso, ProximalSteps
 from thinrank.starts.elimination import Auto, Backward
 from thinrank.starts.forward import Forward
-from thinrank.starts.given import Given
 from thinrank.starts.screening import Screening
-from thinrank.starts.spectral import Spectral, complete_rank
+from thinrank.starts.spectral import Given, Spectral, complete_rank
 
 __all__ = [
     "Auto",

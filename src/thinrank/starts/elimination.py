@@ -12,7 +12,7 @@ from thinrank.core.contracts import QuadraticForm, Start, require
 from thinrank.core.factors import Factors
 from thinrank.core.resources import budget_bytes, fits
 from thinrank.forms.moments import ProductForm, dual_fits
-from thinrank.losses.form_loss import FormLoss
+from thinrank.losses.quadratic import FormLoss
 from thinrank.solvers.row_fit import fit_rows
 from thinrank.starts.convex import Lasso
 from thinrank.starts.screening import Screening
