@@ -53,18 +53,18 @@ class FactorModel(TransformerMixin, BaseEstimator):
     intercept_: Any
     kept_: np.ndarray
     kept_coef_: Any
+    family_: Any
+    n_iter_: int
+    status_: Any
+    history_: Any
+    best_params_: Any
+    search_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self, "impute", None) is not None
         return tags
-
-    n_iter_: int
-    status_: Any
-    history_: Any
-    best_params_: Any
-    search_: Any
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
 
 
+@dataclass(eq=False, repr=False)
 class SparseReducedRankRegressorCV(FactorRegressor):
     """:class:`SparseReducedRankRegressor` with control over the cross-validation.
 
@@ -100,56 +102,27 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     True
     """
 
-    def __init__(
-        self,
-        ranks: Sequence[int] | None = None,
-        row_sparsities: Sequence[int | None] | None = None,
-        column_sparsities: Sequence[int | None] | None = None,
-        ridges: Sequence[float] | None = None,
-        *,
-        cv: Any = 5,
-        refit_rule: str = "best",
-        loss: Any = "squared",
-        always_keep: Any = None,
-        impute: str | None = None,
-        standardize: bool = True,
-        solver: Any = "auto",
-        exchange: Any = "auto",
-        start: Any = "auto",
-        fit_intercept: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], object] | None = None,
-    ) -> None:
-        self.ranks = ranks
-        self.row_sparsities = row_sparsities
-        self.column_sparsities = column_sparsities
-        self.ridges = ridges
-        self.cv = cv
-        self.refit_rule = refit_rule
-        self.loss = loss
-        self.always_keep = always_keep
-        self.impute = impute
-        self.standardize = standardize
-        self.solver = solver
-        self.exchange = exchange
-        self.start = start
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
-    best_params_: dict[str, Any]
-    best_index_: int
-    best_score_: float
-    cv_results_: dict[str, Any]
-    n_splits_: int
+    ranks: Sequence[int] | None = None
+    row_sparsities: Sequence[int | None] | None = None
+    column_sparsities: Sequence[int | None] | None = None
+    ridges: Sequence[float] | None = None
+    _: KW_ONLY
+    cv: Any = 5
+    refit_rule: str = "best"
+    loss: Any = "squared"
+    always_keep: Any = None
+    impute: str | None = None
+    standardize: bool = True
+    solver: Any = "auto"
+    exchange: Any = "auto"
+    start: Any = "auto"
+    fit_intercept: bool = True
+    max_iter: int | None = None
+    tol: float = 1e-7
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[Any], object] | None = None
 
     def fit(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from thinrank.losses.profile import profiled
 _LARGEST_OFFSET = 1e4
 
 
+@dataclass(eq=False, repr=False)
 class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
     """Generalised linear models of many responses with shared low-rank, sparse coefficients.
 
@@ -123,56 +125,28 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     True
     """
 
-    def __init__(
-        self,
-        family: Any = "gaussian",
-        rank: int | str = "auto",
-        row_sparsity: int | str | None = "auto",
-        column_sparsity: int | str | None = "auto",
-        *,
-        ridge: float | str = "auto",
-        standardize: bool = True,
-        solver: Any = "auto",
-        exchange: Any = "auto",
-        start: Any = "auto",
-        fit_intercept: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-7,
-        criterion: Any = "auto",
-        cv: Any = 5,
-        refit_rule: str = "best",
-        always_keep: Any = None,
-        impute: str | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], object] | None = None,
-    ) -> None:
-        self.family = family
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.ridge = ridge
-        self.standardize = standardize
-        self.solver = solver
-        self.exchange = exchange
-        self.start = start
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.criterion = criterion
-        self.cv = cv
-        self.refit_rule = refit_rule
-        self.always_keep = always_keep
-        self.impute = impute
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
-    family_: Any
-    categories_: list[np.ndarray | None]
-    target_columns_: list[str]
+    family: Any = "gaussian"
+    rank: int | str = "auto"
+    row_sparsity: int | str | None = "auto"
+    column_sparsity: int | str | None = "auto"
+    _: KW_ONLY
+    ridge: float | str = "auto"
+    standardize: bool = True
+    solver: Any = "auto"
+    exchange: Any = "auto"
+    start: Any = "auto"
+    fit_intercept: bool = True
+    max_iter: int | None = None
+    tol: float = 1e-7
+    criterion: Any = "auto"
+    cv: Any = 5
+    refit_rule: str = "best"
+    always_keep: Any = None
+    impute: str | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[Any], object] | None = None
 
     def fit(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from thinrank.designs import Dense
@@ -27,6 +28,7 @@ from thinrank.estimators.validation import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SparseReducedRankRegressor(FactorRegressor):
     """Multi-response regression with a low-rank, row-sparse and column-sparse coefficient matrix.
 
@@ -266,52 +268,28 @@ default="auto"
     (50, 100)
     """
 
-    def __init__(
-        self,
-        rank: int | str = "auto",
-        row_sparsity: int | str | None = "auto",
-        column_sparsity: int | str | None = "auto",
-        *,
-        ridge: float | str = "auto",
-        always_keep: Any = None,
-        impute: str | None = None,
-        standardize: bool = True,
-        loss: Any = "squared",
-        solver: Any = "auto",
-        exchange: Any = "auto",
-        start: Any = "auto",
-        fit_intercept: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-7,
-        criterion: Any = "auto",
-        cv: Any = 5,
-        refit_rule: str = "best",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[Any], object] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.ridge = ridge
-        self.always_keep = always_keep
-        self.impute = impute
-        self.standardize = standardize
-        self.loss = loss
-        self.solver = solver
-        self.exchange = exchange
-        self.start = start
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.criterion = criterion
-        self.cv = cv
-        self.refit_rule = refit_rule
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    rank: int | str = "auto"
+    row_sparsity: int | str | None = "auto"
+    column_sparsity: int | str | None = "auto"
+    _: KW_ONLY
+    ridge: float | str = "auto"
+    always_keep: Any = None
+    impute: str | None = None
+    standardize: bool = True
+    loss: Any = "squared"
+    solver: Any = "auto"
+    exchange: Any = "auto"
+    start: Any = "auto"
+    fit_intercept: bool = True
+    max_iter: int | None = None
+    tol: float = 1e-7
+    criterion: Any = "auto"
+    cv: Any = 5
+    refit_rule: str = "best"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[Any], object] | None = None
 
     def fit(
         self,
