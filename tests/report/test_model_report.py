@@ -108,15 +108,15 @@ def test_words_of_the_summary_are_on_the_page(page, est):
 
 def test_coefficients_are_those_of_the_estimator(page, est, data):
     X, Y = data
-    rows = page.table("predictor", "response", "standardized coefficient")[1:]
+    rows = page.table("predictor", "response", "coefficient")[1:]
     coef = np.asarray(est.coef_)
     assert len(rows) == np.count_nonzero(coef)
     scale = X.std(ddof=0).to_numpy()[None, :] / Y.std(ddof=0).to_numpy()[:, None]
-    for predictor, response, standardized, raw in rows:
+    for predictor, response, raw, standardized in rows:
         at = Y.columns.get_loc(response), X.columns.get_loc(predictor)
         assert float(raw) == pytest.approx(coef[at], rel=0.01)
         assert float(standardized) == pytest.approx((coef * scale)[at], rel=0.01)
-    sizes = [abs(float(row[2])) for row in rows]
+    sizes = [abs(float(row[3])) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -167,7 +167,7 @@ def test_how_the_model_was_chosen(page, est):
 def test_predictors_that_are_not_stable_are_named(doubtful):
     page, name = doubtful
     assert f"{name} (0.25)" in page.text
-    frequency = {row[0]: row[3] for row in page.table("predictor", "strength")}
+    frequency = {row[0]: row[4] for row in page.table("predictor", "strength")}
     assert frequency[name] == "0.250"
 
 
@@ -196,7 +196,7 @@ def test_names_are_shown_and_do_nothing(data, tmp_path):
         table = tr.selection.stability(clone(est), X, Y, n_resamples=2, pairs=True)
     page = written(est, tmp_path, X=X, Y=Y, stability=table, title=HOSTILE[0], command=HOSTILE[1])
     assert_self_contained(page)
-    rows = page.table("predictor", "response", "standardized coefficient")[1:]
+    rows = page.table("predictor", "response", "coefficient")[1:]
     assert {row[1] for row in rows} == set(HOSTILE)
     assert {row[0] for row in rows} == set(X.columns)
     assert HOSTILE[0] in page.text

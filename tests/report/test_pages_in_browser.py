@@ -133,7 +133,7 @@ def test_the_rows_that_are_shown_can_be_downloaded(open_page, report):
     found = pd.read_csv(caught.value.path(), encoding="utf-8-sig")
     assert list(found.columns) == table.locator("th").all_inner_texts()
     assert set(found.response) == {wanted}
-    exact = table.locator("tbody tr:visible td:nth-child(4)").evaluate_all(
+    exact = table.locator("tbody tr:visible td:nth-child(3)").evaluate_all(
         "cells => cells.map(cell => Number(cell.dataset.v))"
     )
     np.testing.assert_array_equal(found.coefficient, exact)

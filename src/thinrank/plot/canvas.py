@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from thinrank import arrays
 from thinrank.core.imports import import_optional
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.findings import Findings, findings
-from thinrank.estimators.summary import percent
+from thinrank.estimators.summary import percent, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +37,30 @@ ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 _LINE = 1.25  # height of a line of text, in font sizes
 _LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points
+
+NO_FACTORS = "The rank is 0: there are no factors."
+NO_COEFFICIENTS = "All coefficients are zero: no predictor was selected."
+_EST = """est : estimator
+        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`."""
+_AX = """
+    ax : Axes or None, default=None
+        The Axes to draw in; None for a new figure.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+
+"""
+Plot = TypeVar("Plot", bound=Callable[..., Any])
+
+
+def documented(plot: Plot) -> Plot:
+    """Add to the docstring of a plot what all plots share: the estimator, the Axes, the result."""
+    if plot.__doc__ is not None:  # python -OO removes it
+        parameters, line, rest = plot.__doc__.replace("{est}", _EST).partition("\n\n    Examples\n")
+        plot.__doc__ = parameters + _AX + line.lstrip("\n") + rest
+    return plot
 
 
 def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
@@ -97,20 +123,8 @@ def factor_title(model: Findings, index: int) -> str:
 
 
 def shorten(name: object, width: int = NAME_WIDTH) -> str:
-    """A name in one line, with its middle replaced by "…" if it is long.
-
-    Both ends are kept, since long names often share a beginning and differ at the end.
-
-    Examples
-    --------
-    >>> shorten("expression of the ribosomal protein L7", width=20)
-    'expression…rotein L7'
-    """
-    text = " ".join(str(name).split())
-    if len(text) <= width:
-        return text
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+    """A name in one line, without its middle if it is long: long names often differ at the end."""
+    return shortened(str(name), width)
 
 
 def names_at(names: Sequence[object], index: Iterable[int], width: int = NAME_WIDTH) -> list[str]:
@@ -122,6 +136,13 @@ def names_at(names: Sequence[object], index: Iterable[int], width: int = NAME_WI
         text if times[text] == 1 else f"{shorten(names[i], width - len(f' [{i}]'))} [{i}]"
         for i, text in zip(index, short, strict=True)
     ]
+
+
+def as_matrix(values: Any) -> np.ndarray:
+    """Numbers of any library as a matrix of NumPy, with a column for those of one dimension."""
+    dense = values.toarray() if issparse(values) else values
+    matrix = arrays.to_numpy(dense) if arrays.is_array(dense) else np.asarray(dense)
+    return (matrix[:, None] if matrix.ndim == 1 else matrix).astype(np.float64)
 
 
 def strongest(strength: np.ndarray, most: int) -> np.ndarray:

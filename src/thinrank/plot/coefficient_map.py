@@ -20,6 +20,7 @@ _TREE = 0.08  # height of the tree of the clusters, as a part of the side of the
 _MARGIN = 2.4  # room for names and color bar, in inches
 
 
+@canvas.documented
 def coefficients(
     est: Any,
     *,
@@ -31,10 +32,11 @@ def coefficients(
 ) -> Axes:
     """Draw the coefficients of the selected predictors and responses as a heat map.
 
+    Positive coefficients are red, negative ones blue.
+
     Parameters
     ----------
-    est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    {est}
     standardized : bool, default=True
         Whether to multiply each coefficient by the standard deviation of the predictor and divide
         it by that of the response, so that they can be compared. False shows ``coef_`` itself.
@@ -47,13 +49,6 @@ def coefficients(
         norm). In small Axes fewer are shown, so that their names can be read.
     max_responses : int, default=40
         The same for responses.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Positive coefficients are red, negative ones blue.
 
     Examples
     --------
@@ -71,7 +66,7 @@ def coefficients(
     tall = map_height(high, [model.response_names[j] for j in columns])
     ax = canvas.axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), tall)
     if not len(columns):
-        return canvas.write_instead(ax, "All coefficients are zero: no predictor was selected.")
+        return canvas.write_instead(ax, canvas.NO_COEFFICIENTS)
     most = min(high, canvas.room(ax, "y")), min(wide, canvas.room(ax, "x"))
     top = np.sort(strongest(np.linalg.norm(values, axis=1), most[0]))
     left = np.sort(strongest(np.linalg.norm(values, axis=0), most[1]))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _SPACE = 1.6  # least number of rows between predictors and responses, for a title
 _TITLE = 8.0  # font size of these titles, in points
-NO_FACTORS = "The rank is 0: there are no factors."
 
 
+@canvas.documented
 def factors(
     est: Any,
     factors: int | Sequence[int] | None = None,
@@ -40,8 +40,7 @@ def factors(
 
     Parameters
     ----------
-    est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    {est}
     factors : int, sequence of int or None, default=None
         Which factors, counted from 0; None for all, but at most ``max_factors``.
     max_predictors : int, default=20
@@ -51,13 +50,6 @@ def factors(
         The same for responses.
     max_factors : int, default=6
         Largest number of factors shown if ``factors`` is None.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes.
 
     Examples
     --------
@@ -79,7 +71,7 @@ def factors(
     width = min(max(2.6 + 1.5 * len(which), 4.8), 11.0)
     ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * (high + low + _SPACE), 2.8))
     if model.rank == 0:
-        return canvas.write_instead(ax, NO_FACTORS)
+        return canvas.write_instead(ax, canvas.NO_FACTORS)
     fitting = max(canvas.room(ax, "y") - 2, 2)
     if high + low > fitting:
         high = max(round(fitting * high / (high + low)), 1)

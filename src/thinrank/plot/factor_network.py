@@ -10,7 +10,6 @@ from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings
 from thinrank.plot import canvas
 from thinrank.plot.canvas import GRAY, INK, names_at, shown_of, strongest
-from thinrank.plot.factor_bars import NO_FACTORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +22,7 @@ _WEAK = 0.05
 _STEPS = 24  # points of a curved edge
 
 
+@canvas.documented
 def network(
     est: Any,
     *,
@@ -38,10 +38,11 @@ def network(
     standard deviations, relative to the strongest one of its side; red edges are positive, blue
     ones negative. A path of two edges of the same color raises the response.
 
+    Edges with less than 5 % of the strength of the strongest are left out too.
+
     Parameters
     ----------
-    est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    {est}
     through : {"factors", "coefficients"}, default="factors"
         "factors" has the factors in a third column, between predictors and responses, with the
         loadings as edges; "coefficients" has an edge for each coefficient.
@@ -52,13 +53,6 @@ def network(
         that their names can be read.
     max_responses : int, default=25
         The same for responses.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Edges with less than 5 % of the strength of the strongest are left out too.
 
     Examples
     --------
@@ -78,9 +72,9 @@ def network(
     tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))
     ax = canvas.axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
     if through == "factors" and model.rank == 0:
-        return canvas.write_instead(ax, NO_FACTORS)
+        return canvas.write_instead(ax, canvas.NO_FACTORS)
     if not len(columns):
-        return canvas.write_instead(ax, "All coefficients are zero: no predictor was selected.")
+        return canvas.write_instead(ax, canvas.NO_COEFFICIENTS)
     most = canvas.room(ax, "y") * 4 // 5
     top = strongest(np.linalg.norm(values, axis=1), min(max_predictors, most))
     side = strongest(np.linalg.norm(values, axis=0), min(max_responses, most))

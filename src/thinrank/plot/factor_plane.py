@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from thinrank import arrays
 from thinrank.core.imports import import_optional
@@ -24,7 +23,6 @@ from thinrank.plot.canvas import (
     names_at,
     strongest,
 )
-from thinrank.plot.factor_bars import NO_FACTORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +31,7 @@ _REACH = 0.8  # length of the longest arrow, as a part of the way to the farthes
 _FONT = 8.0
 
 
+@canvas.documented
 def biplot(
     est: Any,
     X: Any,
@@ -53,8 +52,7 @@ def biplot(
 
     Parameters
     ----------
-    est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    {est}
     X : array, data frame or sparse matrix of shape (n_samples, n_features)
         Predictors of the samples to show.
     factors : tuple of (int, int), default=(0, 1)
@@ -71,13 +69,6 @@ def biplot(
         Largest number of arrows, the longest ones.
     max_labels : int, default=15
         Largest number of samples with a label.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes.
 
     Examples
     --------
@@ -108,6 +99,7 @@ def biplot(
     return _finished(ax, model, pair)
 
 
+@canvas.documented
 def correlation_circle(
     est: Any,
     X: Any,
@@ -125,8 +117,7 @@ def correlation_circle(
 
     Parameters
     ----------
-    est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    {est}
     X : array, data frame or sparse matrix of shape (n_samples, n_features)
         Predictors.
     Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
@@ -135,13 +126,6 @@ def correlation_circle(
         The factors of the horizontal and of the vertical axis, counted from 0.
     max_names : int, default=40
         Largest number of names, those farthest from the center.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes.
 
     Examples
     --------
@@ -184,27 +168,23 @@ def correlation_circle(
 
 def _correlations(data: Any, count: int, index: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Correlations of some columns with two factors, shape (n_index, 2); NaN where undefined."""
-    some = data.toarray() if issparse(data) else data
-    matrix = arrays.to_numpy(some) if arrays.is_array(some) else np.asarray(some)
-    matrix = matrix.reshape(len(matrix), -1)
+    matrix = canvas.as_matrix(data)
     if matrix.shape != (len(scores), count):
         raise ValueError(
             f"X and Y must have the columns of the fit and the same rows: expected "
             f"{(len(scores), count)}, got {matrix.shape}"
         )
-    values = matrix[:, index].astype(np.float64)
-    seen = np.isfinite(values)[:, :, None]
-    both = np.where(seen, values[:, :, None], 0), np.where(seen, scores[:, None, :], 0)
-    size = np.maximum(seen.sum(axis=0), 1)
-    first, second = (np.where(seen, part - part.sum(axis=0) / size, 0) for part in both)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        lengths = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
-        return (first * second).sum(axis=0) / lengths
+    found = np.full((len(index), 2), np.nan)
+    for i, values in enumerate(matrix[:, index].T):
+        seen = np.isfinite(values)
+        if seen.any() and np.ptp(values[seen]) > 0:
+            found[i] = np.corrcoef(values[seen], scores[seen].T)[0, 1:]
+    return found
 
 
 def _too_few(ax: Axes, model: Findings) -> Axes:
     one = "The fit has one factor, and the plane needs two."
-    return canvas.write_instead(ax, one if model.rank else NO_FACTORS)
+    return canvas.write_instead(ax, one if model.rank else canvas.NO_FACTORS)
 
 
 def _finished(ax: Axes, model: Findings, pair: list[int]) -> Axes:

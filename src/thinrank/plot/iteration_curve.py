@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 _SUPPORTS = "row_support", "column_support"
 
 
+@canvas.documented
 def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) -> Axes:
     """Draw the objective, or the relative change, after each iteration of the final fit.
+
+    The dotted line is the iteration after which the selected predictors and responses did not
+    change any more.
 
     Parameters
     ----------
@@ -28,14 +32,6 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
         "objective" is the loss; "excess" is the loss minus its least value, whose slope on a
         logarithmic scale is the rate of convergence; "change" is the relative change of the
         iterate, which the solver compares with ``tol``.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. The dotted line is the iteration after which the selected predictors and
-        responses did not change any more.
 
     Examples
     --------

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays, linalg
@@ -24,10 +23,14 @@ _BEYOND = 0.01
 _NAMED = 40  # most columns whose names are written
 
 
+@canvas.documented
 def loadings(
     est: Any, *, max_columns: int = 30, max_components: int = 8, ax: Axes | None = None
 ) -> Axes:
     """Draw the loadings of the columns on the components as bars.
+
+    With one column of bars per component. Bars to the right (red) are positive, those to the
+    left (blue) negative, relative to the longest one of the component.
 
     Parameters
     ----------
@@ -39,14 +42,6 @@ def loadings(
         components. In small Axes fewer are shown, so that their names can be read.
     max_components : int, default=8
         Largest number of components shown.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes, with one column of bars per component. Bars to the right (red) are positive, those
-        to the left (blue) negative, relative to the longest one of the component.
 
     Examples
     --------
@@ -79,6 +74,7 @@ def loadings(
     return canvas.with_fonts(ax)
 
 
+@canvas.documented
 def biclusters(
     est: Any,
     X: Any,
@@ -88,6 +84,8 @@ def biclusters(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a matrix with the rows and columns of its blocks first, and a frame around each block.
+
+    Positive entries are red, negative ones blue.
 
     Parameters
     ----------
@@ -99,13 +97,6 @@ def biclusters(
     max_rows, max_columns : int, default=300
         Largest number of rows and columns shown. Those of the blocks come first, ordered within a
         block by their loadings; the others follow in the order of the data and are cut off.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Positive entries are red, negative ones blue.
 
     Examples
     --------
@@ -151,8 +142,13 @@ def biclusters(
     return canvas.with_fonts(ax)
 
 
+@canvas.documented
 def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the largest singular values of a matrix, with those of the decomposition.
+
+    Bars are the singular values of the decomposition, points those of the matrix; a line shows
+    the rank. A value of the decomposition is smaller than that of the matrix by what the rows
+    and columns left out contribute.
 
     Parameters
     ----------
@@ -164,15 +160,6 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
         cells are replaced by those of the decomposition.
     max_values : int, default=20
         Largest number of singular values shown.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Bars are the singular values of the decomposition, points those of the matrix; a
-        line shows the rank. A value of the decomposition is smaller than that of the matrix by what
-        the rows and columns left out contribute.
 
     Examples
     --------
@@ -185,7 +172,7 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     """
     canvas.check_counts(max_values=max_values)
     parts = _decomposition(est)
-    matrix = _matrix_of(X, parts).astype(float) - np.asarray(getattr(est, "mean_", 0.0))
+    matrix = _matrix_of(X, parts) - np.asarray(getattr(est, "mean_", 0.0))
     fitted = (parts.left / np.maximum(np.linalg.norm(parts.left, axis=0), 1e-300)) * parts.values
     matrix = np.where(np.isnan(matrix), fitted @ parts.components, matrix)
     values = linalg.truncated_svd(matrix, max_values)[1]
@@ -243,10 +230,7 @@ def _decomposition(est: Any) -> _Parts:
 
 def _matrix_of(X: Any, parts: _Parts) -> np.ndarray:
     """X as a dense NumPy array; a ValueError unless it has the shape of fit."""
-    if issparse(X):
-        dense = X.toarray()
-    else:
-        dense = arrays.to_numpy(X) if arrays.is_array(X) else np.asarray(X, dtype=float)
+    dense = canvas.as_matrix(X)
     shape = (len(parts.left), parts.components.shape[1])
     if dense.shape != shape:
         raise ValueError(f"X must be the matrix of fit, of shape {shape}, got {dense.shape}")

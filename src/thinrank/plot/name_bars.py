@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +20,14 @@ _AXIS_TITLES = {"−log10 weighted p": "−log₁₀ of the weighted p-value", "
 _NOUNS = {"coefficients": "coefficient", "predictions": "prediction", "layers": "quantity"}
 
 
+@canvas.documented
 def stability(
     table: Any, *, axis: str = "row", max_names: int = 40, ax: Axes | None = None
 ) -> Axes:
     """Draw how often predictors, responses or pairs are selected in random half-samples.
+
+    Stable names are blue, others gray; the legend has the bound on the expected number of wrong
+    ones among the stable.
 
     Parameters
     ----------
@@ -32,14 +38,6 @@ def stability(
     max_names : int, default=40
         Largest number of names shown, those selected most often. In small Axes fewer are shown, so
         that they can be read.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Stable names are blue, others gray; the legend has the bound on the expected
-        number of wrong ones among the stable.
 
     Examples
     --------
@@ -51,29 +49,30 @@ def stability(
     >>> ax.get_xlabel()
     'selection frequency'
     """
-    axis = canvas.check_choice("axis", axis, tuple(_KINDS))
-    canvas.check_counts(max_names=max_names)
+    kind = _KINDS[canvas.check_choice("axis", axis, tuple(_KINDS))]
     part = part_of(table, axis)
-    frequency = part["frequency"].to_numpy(dtype=np.float64)
     stable = part["stable"].to_numpy(dtype=bool)
-    found = int(np.count_nonzero(frequency))
-    ax = _axes(ax, min(max_names, found))
-    kind = _KINDS[axis]
-    if found == 0:
-        return canvas.write_instead(ax, f"No {kind} was selected in any half-sample.")
-    shown = strongest(frequency, min(max_names, canvas.room(ax, "y")))
-    title = _stable_title(part, int(stable.sum()))
-    limit = getattr(part, "attrs", {}).get("threshold")
-    _draw(ax, frequency[shown], stable[shown], (title, "not stable"), limit)
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("selection frequency")
-    total = len(frequency) if len(shown) < found else len(shown)
-    ax.set_ylabel(shown_of(kind, len(shown), total).replace("strongest", "most frequent"))
-    return _named(ax, names_at([str(name) for name in part["name"]], shown))
+    bars = _Bars(
+        values=part["frequency"].to_numpy(dtype=np.float64),
+        marked=stable,
+        names=[str(name) for name in part["name"]],
+        titles=(_stable_title(part, int(stable.sum())), "not stable"),
+        limit=getattr(part, "attrs", {}).get("threshold"),
+        nothing=f"No {kind} was selected in any half-sample.",
+    )
+    ax = bars.draw(ax, max_names, kind, "selection frequency")
+    if ax.axison:
+        ax.set_xlim(0, 1)
+        ax.set_ylabel(ax.get_ylabel().replace("strongest", "most frequent"))
+    return ax
 
 
+@canvas.documented
 def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Axes:
     """Draw the statistics of the strongest predictors and the threshold of the selection.
+
+    Selected predictors are blue, others gray; the dashed line is the threshold, and the legend
+    has the estimated proportion of false discoveries.
 
     Parameters
     ----------
@@ -82,14 +81,6 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     max_names : int, default=40
         Largest number of predictors shown, those of largest statistic in absolute value. In small
         Axes fewer are shown, so that they can be read.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Selected predictors are blue, others gray; the dashed line is the threshold, and
-        the legend has the estimated proportion of false discoveries.
 
     Examples
     --------
@@ -101,27 +92,27 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     '−log₁₀ of the weighted p-value'
     """
     _check(result, "Discoveries", "select_predictors")
-    canvas.check_counts(max_names=max_names)
-    sizes = np.abs(result.statistics)
-    some = int(np.count_nonzero(sizes))
-    ax = _axes(ax, min(max_names, some))
-    if some == 0:
-        return canvas.write_instead(ax, "No predictor has a statistic other than zero.")
-    shown = strongest(sizes, min(max_names, canvas.room(ax, "y")))
     count = len(result.selected)
     title = f"selected: {count} at a rate of {result.fdr:g}"
     if count:
         title += f" (estimate of false ones {result.estimated_fdp:.2g})"
-    limit = result.threshold if np.isfinite(result.threshold) else None
-    chosen = np.isin(shown, result.selected)
-    _draw(ax, result.statistics[shown], chosen, (title, "not selected"), limit)
-    ax.set_xlabel(_AXIS_TITLES.get(result.statistic_name, result.statistic_name))
-    ax.set_ylabel(shown_of("predictor", len(shown), len(sizes)))
-    return _named(ax, names_at(result.feature_names, shown))
+    bars = _Bars(
+        values=result.statistics,
+        marked=np.isin(np.arange(len(result.statistics)), result.selected),
+        names=result.feature_names,
+        titles=(title, "not selected"),
+        limit=result.threshold if np.isfinite(result.threshold) else None,
+        nothing="No predictor has a statistic other than zero.",
+    )
+    label = _AXIS_TITLES.get(result.statistic_name, result.statistic_name)
+    return bars.draw(ax, max_names, "predictor", label)
 
 
+@canvas.documented
 def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Axes:
     """Draw confidence intervals.
+
+    Intervals that contain zero are gray, others blue.
 
     Parameters
     ----------
@@ -131,13 +122,6 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
         Largest number of intervals shown: those whose estimates are the most standard errors away
         from zero, or, of predictions, the first. In small Axes fewer are shown, so that names can
         be read.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. Intervals that contain zero are gray, others blue.
 
     Examples
     --------
@@ -166,7 +150,10 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
         ax.hlines(places[here], lower[here], upper[here], color=color, linewidth=2)
         ax.plot(result.estimate[shown][here], places[here], "o", color=color, markersize=4)
     ax.axvline(0.0, color=GRAY, linestyle="--", linewidth=1)
-    labels = [" ".join(part for part in row if part) for row in zip(*_words(result), strict=True)]
+    parts = list(result.labels.values())
+    if result.of == "coefficients":
+        parts.insert(1, ["→"] * total)
+    labels = [" ".join(part for part in row if part) for row in zip(*parts, strict=True)]
     noun = _NOUNS.get(result.of, "value")
     ax.set_xlabel(f"{noun}, {result.level * 100:g} % confidence intervals")
     words = shown_of(noun, len(shown), total)
@@ -188,17 +175,36 @@ def _axes(ax: Axes | None, rows: int) -> Axes:
     return canvas.axes_of(ax, 5.6, max(1.0 + canvas.ROW * rows, 2.4))
 
 
-def _draw(
-    ax: Axes, values: np.ndarray, marked: np.ndarray, titles: tuple[str, str], limit: float | None
-) -> None:
-    """Bars from top to bottom, marked ones in color, and a line at the limit."""
-    places = np.arange(len(values))
-    for here, color, title in zip((marked, ~marked), (ACCENT, QUIET), titles, strict=True):
-        if here.any():
-            ax.barh(places[here], values[here], height=0.75, color=color, label=title)
-    if limit is not None:
-        ax.axvline(float(limit), color=GRAY, linestyle="--", linewidth=1)
-    canvas.legend_of(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderpad=0)
+@dataclass(frozen=True)
+class _Bars:
+    """Bars of the names with the largest values, some of them marked, and a limit."""
+
+    values: np.ndarray
+    marked: np.ndarray  # which bars are colored
+    names: Sequence[str]
+    titles: tuple[str, str]  # of marked and of other bars
+    limit: float | None
+    nothing: str  # what to write if all values are zero
+
+    def draw(self, ax: Axes | None, max_names: int, noun: str, label: str) -> Axes:
+        canvas.check_counts(max_names=max_names)
+        sizes = np.abs(self.values)
+        some = int(np.count_nonzero(sizes))
+        ax = _axes(ax, min(max_names, some))
+        if some == 0:
+            return canvas.write_instead(ax, self.nothing)
+        shown = strongest(sizes, min(max_names, canvas.room(ax, "y")))
+        places, marked = np.arange(len(shown)), self.marked[shown]
+        for here, color, title in zip((marked, ~marked), (ACCENT, QUIET), self.titles, strict=True):
+            if here.any():
+                values = self.values[shown][here]
+                ax.barh(places[here], values, height=0.75, color=color, label=title)
+        if self.limit is not None:
+            ax.axvline(float(self.limit), color=GRAY, linestyle="--", linewidth=1)
+        canvas.legend_of(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderpad=0)
+        ax.set_xlabel(label)
+        ax.set_ylabel(shown_of(noun, len(shown), len(sizes) if len(shown) < some else some))
+        return _named(ax, names_at(self.names, shown))
 
 
 def _named(ax: Axes, labels: list[str]) -> Axes:
@@ -231,11 +237,3 @@ def _stable_title(part: Any, found: int) -> str:
     if bound >= found:
         return f"{title} (the bound on wrong ones, {bound:.2g}, says nothing)"
     return f"{title}, of which at most {bound:.2g} wrong (expected)"
-
-
-def _words(result: Any) -> list[list[str]]:
-    """Parts of the labels; pairs have an arrow between their names."""
-    parts = list(result.labels.values())
-    if result.of == "coefficients":
-        parts.insert(1, ["→"] * len(result.estimate))
-    return parts

@@ -23,6 +23,7 @@ _MOST_POINTS = 20_000  # more points hide each other, so their density is drawn
 _BINS = 10  # bins of probabilities
 
 
+@canvas.documented
 def observed_predicted(
     est: Any, X: Any, Y: Any, response: int | str | None = None, *, ax: Axes | None = None
 ) -> Axes:
@@ -32,10 +33,12 @@ def observed_predicted(
     frequency is drawn against the mean predicted probability in ten bins with equal numbers of
     entries, with bars of one standard error.
 
+    On the dashed line predictions are equal to observations. R² is that of squared errors of
+    the data shown, averaged over the responses.
+
     Parameters
     ----------
-    est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    {est}
     X : array, data frame or sparse matrix of shape (n_samples, n_features)
         Predictors. With those of the training data the plot is optimistic; use data that were not
         fitted where there are some.
@@ -44,14 +47,6 @@ def observed_predicted(
     response : int, str or None, default=None
         Position or name of one response, shown in its own units. None for all responses; if there
         are several, each is shown in standard deviations from its mean.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. On the dashed line predictions are equal to observations. R² is that of squared
-        errors of the data shown, averaged over the responses.
 
     Examples
     --------
@@ -199,8 +194,8 @@ def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:
         observed, predicted = _of_glm(est, X, Y)
         probability = _are_probabilities(est.family_, len(names))
     else:
-        observed = _matrix(Y)
-        predicted = _matrix(est.predict(X))
+        observed = canvas.as_matrix(Y)
+        predicted = canvas.as_matrix(est.predict(X))
         probability = np.zeros(len(names), dtype=bool)
     if observed.shape != predicted.shape:
         raise ValueError(
@@ -230,7 +225,7 @@ def _of_glm(est: Any, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     observed = arrays.to_numpy(responses.Y).astype(np.float64)
     if responses.weight is not None:
         observed = np.where(arrays.to_numpy(responses.weight) > 0, observed, np.nan)
-    return observed, _matrix(est.predict(X))
+    return observed, canvas.as_matrix(est.predict(X))
 
 
 def _are_probabilities(family: Any, count: int) -> np.ndarray:
@@ -241,9 +236,3 @@ def _are_probabilities(family: Any, count: int) -> np.ndarray:
     for member, columns in zip(family.families, family.columns, strict=True):
         out[np.asarray(columns)] = isinstance(member, (Bernoulli, Multinomial))
     return out
-
-
-def _matrix(values: Any) -> np.ndarray:
-    """Values as a matrix with a column per response."""
-    matrix = arrays.to_numpy(values) if arrays.is_array(values) else np.asarray(values)
-    return (matrix[:, None] if matrix.ndim == 1 else matrix).astype(np.float64)

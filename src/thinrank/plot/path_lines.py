@@ -19,6 +19,7 @@ _GAP = 1.3 * _FONT
 _LINE_STYLES = ("-", "--", ":")  # of lines when there are more lines than colors
 
 
+@canvas.documented
 def path(
     result: PredictorPath,
     *,
@@ -27,6 +28,8 @@ def path(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how fits change with the number of predictors.
+
+    The dashed line is the number of predictors of the estimator.
 
     Parameters
     ----------
@@ -38,13 +41,6 @@ def path(
     max_labels : int, default=20
         Largest number of predictors with a color and a label: those that are strongest at the
         right end. The others are gray. In small Axes fewer have a label.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. The dashed line is the number of predictors of the estimator.
 
     Examples
     --------

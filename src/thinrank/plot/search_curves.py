@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@canvas.documented
 def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     """Draw the held-out error (or criterion) of the models that were tried.
 
@@ -29,6 +30,15 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     line of a rank of which no model was fitted is dashed. For held-out errors, bars of the chosen
     rank are one standard error over the splits.
 
+    The chosen model has a star. The one-standard-error model, a ring, has the fewest predictors
+    among the models whose error is at most one standard error above the least one.
+
+    Only the models of the last search are shown: the noise in the responses is estimated again
+    before each search, and scores before and after cannot be compared. The chosen model need not
+    be the lowest point. ``refit_rule`` may allow a larger error for fewer predictors, and with few
+    samples the best models are evaluated on further splits, too.
+    ``refit_rule="one_se"`` compares these again, so its choice may differ from the ring.
+
     Parameters
     ----------
     est : estimator
@@ -36,22 +46,6 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     max_ranks : int, default=5
         Largest number of ranks shown: the chosen one, its neighbors, and others at regular
         distances.
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
-
-    Returns
-    -------
-    Axes
-        The Axes. The chosen model has a star. The one-standard-error model, a ring, has the fewest
-        predictors among the models whose error is at most one standard error above the least one.
-
-    Notes
-    -----
-    Only the models of the last search are shown: the noise in the responses is estimated again
-    before each search, and scores before and after cannot be compared. The chosen model need not
-    be the lowest point. ``refit_rule`` may allow a larger error for fewer predictors, and with few
-    samples the best models are evaluated on further splits, too.
-    ``refit_rule="one_se"`` compares these again, so its choice may differ from the ring.
 
     Examples
     --------

@@ -32,34 +32,12 @@ _TALLEST = 9.0  # inches, about the height of a printed page
 _NAMES = 40  # names along an axis, as many as the plots show by default
 _MOST_SEPARATE = 4  # responses with a plot of their own where they cannot share one
 
-# The columns of the tables of a summary that are shown, and their headings.
+# Headings of the columns of a summary that are not their names.
 _HEADINGS = {
-    "coefficients": {
-        "predictor": "predictor",
-        "response": "response",
-        "standardized": "standardized coefficient",
-        "coefficient": "coefficient",
-    },
-    "predictors": {
-        "predictor": "predictor",
-        "strength": "strength",
-        "importance": "importance",
-        "frequency": "selection frequency",
-        "responses": "responses",
-    },
-    "responses": {
-        "response": "response",
-        "r2": "{} training",
-        "held_out_r2": "{} held out",
-        "predictors": "predictors",
-    },
-    "factors": {
-        "factor": "factor",
-        "predictors": "strongest predictors",
-        "responses": "strongest responses",
-        "share": "share",
-    },
-    "loadings": {"side": "side", "name": "name", "factor": "factor", "loading": "loading"},
+    "standardized": "standardized coefficient",
+    "frequency": "selection frequency",
+    "r2": "{} training",
+    "held_out_r2": "{} held out",
 }
 
 
@@ -107,18 +85,22 @@ def summary_table(
     if frequency is not None and name == "predictors":
         of = dict(zip(summary.predictor_names, frequency.tolist(), strict=True))
         found["frequency"] = [of[each] for each in found["predictor"]]
+    found.pop("always_kept", None)
     if name == "factors":
         found["factor"] = list(map(str, found["factor"]))
+        for side in ("predictors", "responses"):
+            found[f"strongest {side}"] = found.pop(side)
         found["share"] = [Number(share, percent(share)) for share in found["share"]]
     if np.isnan(found.get("held_out_r2", 0.0)).all():
         found.pop("held_out_r2", None)
-    headings = {key: head for key, head in _HEADINGS[name].items() if key in found}
-    rows = list(zip(*(found[key] for key in headings), strict=True))
+    texts = {key for key, column in found.items() if column and isinstance(column[0], str)}
+    keys = sorted(found, key=lambda key: key not in texts)  # texts first, else in their order
+    rows = list(zip(*(found[key] for key in keys), strict=True))
     note = ""
     if len(rows) < total:
         note = f"The strongest {len(rows):,} of {total:,} {name}."
         note += " All are in `est.summary().to_frame()`."
-    header = [head.format(summary.measure) for head in headings.values()]
+    header = [_HEADINGS.get(key, key).format(summary.measure) for key in keys]
     return table_of(header, rows, name.capitalize(), note, sortable=name != "factors")
 
 

@@ -212,8 +212,7 @@ def _coefficients(
         summary_table(summary, "coefficients", total),
         Text(
             "A standardized coefficient is the change of the response, in its standard deviations, "
-            "for one standard deviation of the predictor; the last column is in the units of the "
-            "data."
+            "for one standard deviation of the predictor; the other is in the units of the data."
         ),
         Section("Predictors"),
         summary_table(summary, "predictors", used, frequency),
