@@ -25,11 +25,11 @@ from pathlib import Path
 
 import numpy as np
 from output import arguments_of, machine, publish, table
+from paper.calcium import active_pieces
 from rich.console import Console
 from scipy.signal import lfilter
 
 from thinrank.calcium import CalciumImaging, make_movie, match_regions, score_regions
-from thinrank.calcium.regions import connected_regions
 
 AMPLITUDES = (3.0, 1.5, 1.0)
 PAPER = {"rank": 50, "row_sparsity": 100, "column_sparsity": 3000}
@@ -37,10 +37,6 @@ RAW = {"smoothing": 0.0, "background": 0.0, "noise_scaling": False, "floor": np.
 FRAME_RATE = 7.0
 CLEAR = 8.0  # peak signal-to-noise ratio of the regions that a person sees at once
 LEAST_PIECE = 10
-
-
-def pieces(imaging: CalciumImaging) -> list[np.ndarray]:
-    return connected_regions(imaging.active_pixels_, imaging.shape_[1:], LEAST_PIECE)
 
 
 def simulated(amplitude: float, seed: int, **settings) -> dict[str, float]:
@@ -51,7 +47,7 @@ def simulated(amplitude: float, seed: int, **settings) -> dict[str, float]:
     likeness = [np.corrcoef(imaging.traces_[i], truth.traces[j])[0, 1] for i, j in pairs]
     return {
         **scores.as_dict(),
-        "pieces": score_regions(pieces(imaging), truth.regions).combined,
+        "pieces": score_regions(active_pieces(imaging, LEAST_PIECE), truth.regions).combined,
         "alike": float(np.sum(np.array(likeness) >= 0.8)),
         "rank": imaging.rank_,
         "pixels": len(imaging.active_pixels_),
@@ -100,7 +96,10 @@ def crop(folder: Path) -> list[str]:
         kept[imaging.active_pixels_] = True
         share = (kept & inside).sum() / inside.sum()
         sizes = f"rank {imaging.rank_}, {len(imaging.spike_frames_)} frames, {kept.sum()} pixels"
-        for stage, found in (("pieces", pieces(imaging)), ("neurons", imaging.region_coordinates_)):
+        for stage, found in (
+            ("pieces", active_pieces(imaging, LEAST_PIECE)),
+            ("neurons", imaging.region_coordinates_),
+        ):
             for which, labelled in ((f"{len(clear)} clear", clear), (f"all {len(masks)}", masks)):
                 s = score_regions(found, labelled)
                 rows.append(

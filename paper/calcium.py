@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.ndimage import label
 
 from paper.statistics import number, pm
 from paper.study import Finding, Job, Record, Study
@@ -21,7 +22,7 @@ from thinrank.calcium import (
     pixel_auc,
     score_regions,
 )
-from thinrank.calcium.regions import connected_regions, mask_of, window
+from thinrank.calcium.regions import mask_of, window
 from thinrank.designs import RecursiveFilter
 from thinrank.report.calcium_movie import (
     ESTIMATED,
@@ -233,8 +234,16 @@ def _region(
 
 def _stages(imaging: CalciumImaging) -> dict[str, list[np.ndarray]]:
     """Return the connected pieces of the kept pixels, and the neurons separated from them."""
-    pieces = connected_regions(imaging.active_pixels_, imaging.shape_[1:], _LEAST_PIECE)
-    return {BEFORE: pieces, AFTER: imaging.region_coordinates_}
+    return {BEFORE: active_pieces(imaging, _LEAST_PIECE), AFTER: imaging.region_coordinates_}
+
+
+def active_pieces(imaging: CalciumImaging, least: int) -> list[np.ndarray]:
+    """Connected pieces of the active pixels; of shape (n_pixels, 2) each, at least ``least``."""
+    mask = np.zeros(imaging.shape_[1:], dtype=bool)
+    mask.flat[imaging.active_pixels_] = True
+    pieces, count = label(mask, structure=np.ones((3, 3)))
+    found = [np.argwhere(pieces == piece) for piece in range(1, count + 1)]
+    return [piece for piece in found if len(piece) >= least]
 
 
 def _shades(image: np.ndarray) -> np.ndarray:

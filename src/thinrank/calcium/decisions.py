@@ -84,7 +84,7 @@ def read_decisions(path: Path | str) -> Decisions:
             f"{path}: expected the decisions that the page of a movie saves, with the entry "
             f'"format": "{DECISIONS}"'
         )
-    sides = tuple(_whole(content, name, f"{path}") for name in ("frames", "height", "width"))
+    frames, height, width = (_whole(content, name, path) for name in ("frames", "height", "width"))
     entries = content.get("neurons")
     if not isinstance(entries, list):
         raise ValueError(f"{path}: the entry neurons must be a list")
@@ -93,7 +93,7 @@ def read_decisions(path: Path | str) -> Decisions:
     twice = sorted({number for number in numbers if numbers.count(number) > 1})
     if twice:
         raise ValueError(f"{path}: neuron {twice[0]} has more than one decision")
-    return Decisions(str(path), (sides[0], sides[1], sides[2]), neurons)
+    return Decisions(str(path), (frames, height, width), neurons)
 
 
 def accepted_neurons(
@@ -140,11 +140,9 @@ def accepted_neurons(
 
 def check_movie(decisions: Decisions, shape: tuple[int, int, int]) -> None:
     """Raise a ValueError if decisions are about a movie of another shape."""
-    if decisions.shape != tuple(shape):
-        raise ValueError(
-            f"{decisions.source}: made for a movie of {_words(decisions.shape)}, but this one has "
-            f"{_words(tuple(shape))}"
-        )
+    made, here = ("{} frames of {} × {} pixels".format(*each) for each in (decisions.shape, shape))
+    if made != here:
+        raise ValueError(f"{decisions.source}: made for a movie of {made}, but this one has {here}")
 
 
 def centres_of(regions: list[np.ndarray]) -> np.ndarray:
@@ -155,25 +153,18 @@ def centres_of(regions: list[np.ndarray]) -> np.ndarray:
 def _decision(entry: Any, name: str) -> Decision:
     if not isinstance(entry, dict):
         raise ValueError(f"{name}: expected an object with id, row, column and accepted")
-    row, column = (_number(entry, key, name) for key in ("row", "column"))
+    for key in ("row", "column"):
+        value = entry.get(key)
+        if type(value) not in (int, float) or not abs(value) < 1e9:
+            raise ValueError(f"{name}: {key} must be a number, got {value!r:.60}")
     if not isinstance(entry.get("accepted"), bool):
         raise ValueError(f"{name}: accepted must be true or false, got {entry.get('accepted')!r}")
+    row, column = float(entry["row"]), float(entry["column"])
     return Decision(_whole(entry, "id", name), row, column, entry["accepted"])
 
 
-def _whole(entry: dict[str, Any], key: str, name: str) -> int:
+def _whole(entry: dict[str, Any], key: str, name: Any) -> int:
     value = entry.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if type(value) is not int or value < 1:
         raise ValueError(f"{name}: {key} must be a whole number of at least 1, got {value!r:.60}")
     return value
-
-
-def _number(entry: dict[str, Any], key: str, name: str) -> float:
-    value = entry.get(key)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9:
-        return float(value)
-    raise ValueError(f"{name}: {key} must be a number, got {value!r:.60}")
-
-
-def _words(shape: tuple[int, ...]) -> str:
-    return f"{shape[0]} frames of {shape[1]} × {shape[2]} pixels"

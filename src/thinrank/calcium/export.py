@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from thinrank.calcium.decisions import centres_of
+from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.folder import whole_folder, write_summary
-from thinrank.calcium.imaging import with_rejected
+from thinrank.calcium.imaging import CalciumImaging, with_rejected
 from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import as_regions
 from thinrank.core.imports import import_optional
 
 
-class Segmentation(Protocol):
-    """The attributes that are exported; a fitted ``CalciumImaging`` has them.
-
-    If there are ``fluorescence_`` and ``quality_`` too, they are exported.
-    """
-
-    frame_rate: float
-    decay_: float
-    mean_image_: np.ndarray
-    traces_: np.ndarray
-    spike_trains_: np.ndarray
-    region_coordinates_: list[np.ndarray]
-
-    @property
-    def footprints_(self) -> np.ndarray:
-        """Footprints of shape (n_neurons, height, width); computed at each call."""
-        ...
-
-
 def export_results(
-    imaging: Segmentation,
+    imaging: CalciumImaging,
     folder: Path | str,
     *,
     nwb: bool = False,
@@ -93,7 +76,7 @@ def export_results(
 
 
 def write_results(
-    imaging: Segmentation,
+    imaging: CalciumImaging,
     folder: Path,
     *,
     nwb: bool = False,
@@ -101,37 +84,29 @@ def write_results(
     metadata: dict[str, Any] | None = None,
 ) -> None:
     """Write the files of :func:`export_results` into a folder, except the summary."""
-    footprints = imaging.footprints_
-    light, quality = (getattr(imaging, name, None) for name in ("fluorescence_", "quality_"))
+    found, count = with_rejected(imaging)
+    rate, light, quality = imaging.frame_rate, *measures_of(imaging)
     write_regions(folder / "regions.json", imaging.region_coordinates_)
-    write_traces(folder / "traces.csv", imaging.traces_, imaging.frame_rate)
-    write_spikes(folder / "spikes.csv", imaging.spike_trains_, imaging.frame_rate)
-    if light is not None:
-        for name, values in light_by_file(light).items():
-            write_traces(folder / f"{name}.csv", values, imaging.frame_rate)
+    write_traces(folder / "traces.csv", imaging.traces_, rate)
+    write_spikes(folder / "spikes.csv", imaging.spike_trains_, rate)
+    for name, values in ({} if light is None else light_by_file(light)).items():
+        write_traces(folder / f"{name}.csv", values, rate)
     if quality is not None:
-        found, count = with_rejected(imaging)
-        write_quality(
-            folder / "quality.csv", found.region_coordinates_, found.quality_, n_accepted=count
-        )
-    write_footprints(folder / "footprints.tif", footprints)
+        path, regions = folder / "quality.csv", found.region_coordinates_
+        write_quality(path, regions, found.quality_, n_accepted=count)
+    write_footprints(folder / "footprints.tif", imaging.footprints_)
     if suite2p:
         write_suite2p(folder, imaging)
-    if nwb and len(footprints):
-        from thinrank.calcium.export_nwb import write_nwb  # pynwb is slow to import
+    if nwb and len(found.region_coordinates_):
+        light, quality = measures_of(found)
+        measures = {"spike_trains": found.spike_trains_, "fluorescence": light, "quality": quality}
+        path, about = folder / "regions.nwb", {"n_accepted": count, **(metadata or {})}
+        write_nwb(path, found.footprints_, found.traces_, rate, **measures, **about)
 
-        found, count = with_rejected(imaging)
-        write_nwb(
-            folder / "regions.nwb",
-            found.footprints_,
-            found.traces_,
-            imaging.frame_rate,
-            spike_trains=found.spike_trains_,
-            fluorescence=getattr(found, "fluorescence_", None),
-            quality=getattr(found, "quality_", None),
-            n_accepted=count,
-            **(metadata or {}),
-        )
+
+def measures_of(imaging: CalciumImaging) -> tuple[Fluorescence | None, Quality | None]:
+    """Light and quality of the neurons; models of the first version have neither."""
+    return getattr(imaging, "fluorescence_", None), getattr(imaging, "quality_", None)
 
 
 def light_by_file(light: Fluorescence) -> dict[str, np.ndarray]:
@@ -145,8 +120,9 @@ def light_by_file(light: Fluorescence) -> dict[str, np.ndarray]:
     }
 
 
-def describe(imaging: Segmentation) -> dict[str, Any]:
+def describe(imaging: CalciumImaging) -> dict[str, Any]:
     """Numbers that describe a fit, for the summary."""
+    found, count = with_rejected(imaging)
     return {
         "frames": int(imaging.traces_.shape[1]),
         "height": int(imaging.mean_image_.shape[0]),
@@ -154,9 +130,8 @@ def describe(imaging: Segmentation) -> dict[str, Any]:
         "frame_rate": float(imaging.frame_rate),
         "decay": float(imaging.decay_),
         **({"radius": round(float(imaging.radius_), 3)} if hasattr(imaging, "radius_") else {}),
-        "neurons": len(imaging.region_coordinates_),
-        "rejected": len(with_rejected(imaging)[0].region_coordinates_)
-        - len(imaging.region_coordinates_),
+        "neurons": count,
+        "rejected": len(found.region_coordinates_) - count,
     }
 
 
@@ -224,14 +199,9 @@ def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
         Frames per second; ``time`` is in seconds since the first frame. NaN is an empty cell.
     """
     values = np.asarray(traces)
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["frame", "time", *(f"neuron_{i}" for i in range(1, len(values) + 1))])
-        for frame, column in enumerate(values.T):
-            time = f"{frame / frame_rate:.6f}"
-            writer.writerow(
-                [frame, time, *("" if value != value else f"{value:.6g}" for value in column)]
-            )
+    table = pd.DataFrame(values.T, columns=[f"neuron_{i + 1}" for i in range(len(values))])
+    table.insert(0, "time", [f"{frame / frame_rate:.6f}" for frame in table.index])
+    table.to_csv(path, index_label="frame", float_format="%.6g", lineterminator="\n")
 
 
 def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None:
@@ -248,12 +218,10 @@ def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None
         Frames per second.
     """
     trains = np.asarray(spike_trains)
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["neuron", "frame", "time", "size"])
-        for neuron, frame in np.argwhere(trains > 0).tolist():
-            size = f"{trains[neuron, frame]:.6g}"
-            writer.writerow([neuron + 1, frame, f"{frame / frame_rate:.6f}", size])
+    neurons, frames = np.nonzero(trains > 0)
+    times = [f"{frame / frame_rate:.6f}" for frame in frames]
+    table = {"neuron": neurons + 1, "frame": frames, "time": times, "size": trains[neurons, frames]}
+    pd.DataFrame(table).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def write_quality(
@@ -278,17 +246,19 @@ def write_quality(
     n_accepted : int, default=None
         Number of neurons; what comes after them was rejected. None if all were accepted.
     """
-    rejected = quality.reasons(n_accepted)
-    names = ["neuron", "row", "column", "pixels", "snr", "correlation", "doubtful"]
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*names, "score", "rejected"])
-        for i, region in enumerate(regions):
-            row, column = region.mean(axis=0)
-            measures = (f"{quality.snr[i]:.4g}", f"{quality.correlation[i]:.4g}")
-            where = (i + 1, f"{row:.2f}", f"{column:.2f}", len(region))
-            score = "" if quality.score is None else f"{quality.score[i]:.3f}"
-            writer.writerow([*where, *measures, int(quality.doubtful[i]), score, rejected[i]])
+    centres = centres_of(regions)
+    table = {
+        "neuron": np.arange(len(regions)) + 1,
+        "row": [f"{row:.2f}" for row in centres[:, 0]],
+        "column": [f"{column:.2f}" for column in centres[:, 1]],
+        "pixels": [len(region) for region in regions],
+        "snr": quality.snr,
+        "correlation": quality.correlation,
+        "doubtful": quality.doubtful.astype(int),
+        "score": quality.score,
+        "rejected": quality.reasons(n_accepted),
+    }
+    pd.DataFrame(table).to_csv(path, index=False, float_format="%.4g", lineterminator="\n")
 
 
 def write_footprints(path: Path | str, footprints: Any) -> None:

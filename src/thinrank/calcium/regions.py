@@ -74,15 +74,6 @@ def label_image(
     return labels
 
 
-def connected_regions(pixels: np.ndarray, shape: tuple[int, int], least: int) -> list[np.ndarray]:
-    """Connected components of a set of pixels; of shape (n_pixels, 2) each."""
-    mask = np.zeros(shape, dtype=bool)
-    mask.ravel()[pixels] = True
-    pieces, count = label(mask, structure=_AROUND)
-    found = [np.argwhere(pieces == piece) for piece in range(1, count + 1)]
-    return [piece for piece in found if len(piece) >= least]
-
-
 # Pixels from the center of a window to its edge: room for a neuron of the usual radius of 5 pixels
 # and its neighbors.
 _HALF = 14

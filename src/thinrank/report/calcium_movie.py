@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.calcium import Quality, Scores, match_regions
+from thinrank.calcium import CalciumImaging, Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
-from thinrank.calcium.export import Segmentation
 from thinrank.calcium.imaging import with_rejected
 from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
 from thinrank.calcium.regions import inside, mask_of, window
@@ -79,7 +78,7 @@ class MovieAnalysis:
     """
 
     name: str
-    imaging: Segmentation
+    imaging: CalciumImaging
     labelled: list[np.ndarray] | None = None
     scores: Scores | None = None
     settings: dict[str, str] = field(default_factory=dict)
@@ -251,7 +250,7 @@ def _activity(analysis: MovieAnalysis) -> list[Block]:
     return blocks
 
 
-def _neurons(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
+def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
     """The section with one row per neuron, and then per rejected candidate."""
     imaging, count = with_rejected(imaging)
     quality: Quality | None = getattr(imaging, "quality_", None)
