@@ -17,11 +17,6 @@ from thinrank.designs import Dense
 from thinrank.losses.quadratic import noise_scale
 from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
 
-# Candidate thresholds for the norms of the rows of YᵀU are σ·(√r + these numbers), besides 0. A row
-# of pure noise has r entries of standard deviation σ, so its norm is about σ√r with a standard
-# deviation of about σ/√2.
-_ABOVE_NOISE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
-
 
 @dataclass(eq=False, repr=False)
 class DoubleProjectedPenalization(Baseline):
@@ -99,7 +94,9 @@ class DoubleProjectedPenalization(Baseline):
             penalties = [*penalty_grid(largest_penalty(data.cross, n), self.n_penalties)]
         if is_auto(self.column_threshold):
             noise = noise_scale(Dense(data.Y), n)
-            thresholds = [0.0, *(noise * (rank**0.5 + x) for x in _ABOVE_NOISE if noise > 0)]
+            # a row of pure noise has a norm of about σ√r, with a standard deviation of about σ/√2
+            above = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0) if noise > 0 else ()
+            thresholds = [0.0, *(noise * (rank**0.5 + x) for x in above)]
         return [
             {"rank": rank, "penalty": float(penalty), "column_threshold": float(threshold)}
             for penalty in penalties

@@ -15,15 +15,6 @@ from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
-# Smallest penalty of the path, relative to one for which every layer is zero. Small, because the
-# weights make the effective penalties of the entries differ by orders of magnitude.
-_SMALLEST = 3e-5
-# Largest number of rounds for each penalty of a path. Rule of thumb: most penalties need fewer, and
-# only small penalties, whose models have many parameters, need more.
-_PATH_ROUNDS = 30
-# Tolerances of the lassos within a round, relative to the sum of squares: on a path and at the end.
-_PATH_LASSO_TOL, _LASSO_TOL = 1e-4, 1e-6
-
 
 @dataclass(eq=False, repr=False)
 class ExclusiveExtraction(Baseline):
@@ -114,8 +105,9 @@ class ExclusiveExtraction(Baseline):
         largest = self._layers(data, rank).largest_penalty()
         if largest <= 0:
             return [{"rank": rank, "penalty": 0.0}]
-        # from small to large penalties, since a layer that is zero stays zero
-        grid = largest * np.geomspace(_SMALLEST, 1.0, self.n_penalties)
+        # upwards, since a layer that is zero stays zero; from very small penalties,
+        # since the weights of the entries differ by orders of magnitude
+        grid = largest * np.geomspace(3e-5, 1.0, self.n_penalties)
         return [{"rank": rank, "penalty": float(penalty)} for penalty in grid]
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
@@ -134,8 +126,9 @@ class ExclusiveExtraction(Baseline):
     ) -> Iterator[Factors]:
         layers = self._layers(data, settings[0]["rank"])
         tol = self._tol(final)
-        limit = self.max_iter if final else min(self.max_iter, _PATH_ROUNDS)
-        lasso_tol = _LASSO_TOL if final else _PATH_LASSO_TOL
+        # only small penalties, whose models have many parameters, need more than 30 rounds
+        limit = self.max_iter if final else min(self.max_iter, 30)
+        lasso_tol = 1e-6 if final else 1e-4
         for setting in settings:
             iterations, objectives = layers.converge(setting["penalty"], tol, limit, lasso_tol)
             yield layers.factors()

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from thinrank.baselines.base import Baseline
-from thinrank.baselines.multi_task import ordered_path
 from thinrank.baselines.sample import NEARLY_DEPENDENT, Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
-from thinrank.solvers.group_lasso import nonzero_rows
+from thinrank.solvers.group_lasso import group_lasso_path, nonzero_rows
 from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 
@@ -72,7 +71,7 @@ class JointRankRowSelection(Baseline):
     ) -> Iterator[Factors]:
         tol = self._tol(final)
         penalties = (setting["penalty"] for setting in settings)
-        path = ordered_path(data, penalties, tol)
+        path = group_lasso_path(data.X, data.Y, penalties, tol=tol)
         for setting, theta in zip(settings, path, strict=True):
             yield _on_rows(data, nonzero_rows(theta), setting["rank"])
 

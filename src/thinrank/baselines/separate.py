@@ -18,17 +18,11 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import quiet_coordinate_descent
 
-# Range of the penalties that "auto" tries, relative to the largest eigenvalue of XᵀX/n: from all
-# coefficients close to zero to almost ordinary least squares.
-_LARGEST, _SMALLEST = 10.0, 1e-5
 # Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
 _SMALL = 150
 # An entry outside the working set violates its condition if it exceeds the penalty by this fraction
 # of it; well above the rounding errors of the correlations.
 _SLACK = 1e-7
-# Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
-# dependent need more.
-_MAX_SWEEPS = 20_000
 
 
 @dataclass(eq=False, repr=False)
@@ -139,7 +133,8 @@ class SeparateRidges(Baseline):
             return [{"penalty": float(self.penalty)}]
         values = data.svd[1]  # none if all predictors are constant
         largest = float(values[0]) ** 2 / data.shape[0] if values.size else 1.0
-        parts = np.geomspace(_LARGEST, _SMALLEST, self.n_penalties)
+        # from all coefficients close to zero to almost ordinary least squares
+        parts = np.geomspace(10.0, 1e-5, self.n_penalties)
         return [{"penalty": largest * float(part)} for part in parts]
 
     def _path(
@@ -215,7 +210,7 @@ def _descend(
             alphas=[penalty],
             coef_init=start / scale,
             tol=tol,
-            max_iter=_MAX_SWEEPS,
+            max_iter=20_000,  # columns that are nearly dependent need more than 1000
             precompute=False,
             check_input=False,
         )

@@ -18,8 +18,6 @@ from thinrank.designs import Dense
 from thinrank.losses.quadratic import noise_scale
 from thinrank.solvers.group_lasso import nonzero_rows
 
-# Candidate thresholds for the entries of the right vectors, in standard deviations of their noise.
-_NOISE_LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0)
 # Smallest candidate for the threshold of the left vectors, relative to the largest.
 _SMALLEST = 0.01
 # Each intermediate row threshold is this fraction of the one before. Rule of thumb: smaller steps
@@ -31,8 +29,6 @@ _MOST_HELD = 3000
 _SINGULAR = 1e-10
 # Entries of a gradient step below this fraction of the largest are rounding errors.
 _ROUNDING = 1e-9
-# Iteration limit while the settings of a grid are compared; the final fit uses ``max_iter``.
-_PATH_ITERATIONS = 30
 
 
 @dataclass(eq=False, repr=False)
@@ -117,7 +113,7 @@ class ThresholdingSVD(Baseline):
             rows = [*(largest * np.geomspace(1.0, _SMALLEST, self.n_thresholds))]
         if is_auto(self.column_threshold):
             noise = noise_scale(Dense(data.Y), data.shape[0])
-            columns = [level * noise for level in _NOISE_LEVELS]
+            columns = [level * noise for level in range(5)]
         return [
             {"rank": rank, "row_threshold": float(row), "column_threshold": float(column)}
             for column in columns
@@ -132,7 +128,7 @@ class ThresholdingSVD(Baseline):
         start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
         largest = left.largest_threshold(V)
         tol = self._tol(final)
-        limit = self.max_iter if final else min(self.max_iter, _PATH_ITERATIONS)
+        limit = self.max_iter if final else min(self.max_iter, 30)
         factors, reached, column = start, largest, -1.0
         for setting in settings:
             if setting["column_threshold"] != column:

@@ -18,16 +18,13 @@ Setting = dict[str, Any]
 Path = Callable[[Prepared, Sequence[Setting]], Iterator[Factors]]
 """Yields one solution per setting, each started from the solution before."""
 
-# The smallest penalty of a grid, relative to the smallest one with all coefficients zero. About
-# 0.003; scikit-learn's lasso paths end at 0.001.
-_SMALLEST = 10**-2.5
-
 
 def penalty_grid(largest: float, count: int) -> list[float]:
     """Decreasing penalties, evenly spaced on a logarithmic scale."""
     if largest <= 0:
         return [0.0]
-    return [float(x) for x in largest * np.geomspace(1.0, _SMALLEST, count)]
+    # down to 0.003; scikit-learn's lasso paths end at 0.001
+    return [float(x) for x in largest * np.geomspace(1.0, 10**-2.5, count)]
 
 
 def cross_validate(
