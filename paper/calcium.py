@@ -468,14 +468,11 @@ def rank_beside_criterion(records: pd.DataFrame) -> Finding | None:
 
 STUDIES = (
     Study(
-        name="calcium",
-        title="Calcium imaging",
-        jobs=jobs,
-        run=run,
-        page=page,
-        claims=(
-            found_regions,
-            rank_beside_criterion,
-        ),
+        "calcium",
+        "Calcium imaging",
+        jobs,
+        run,
+        page,
+        claims=(found_regions, rank_beside_criterion),
     ),
 )

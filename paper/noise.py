@@ -11,24 +11,16 @@ from paper.figures import dot, name_rows, panels, style_of
 from paper.printed import setting_title
 from paper.simulation import DISTRIBUTIONS, draw, scored_methods
 from paper.statistics import cross_table, in_order, means, percent, pm
-from paper.study import Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.report.document import Block, Picture, Section, Text
 
-_FIRST_SEED = 62_000
-_REPLICATIONS, _QUICK_REPLICATIONS = 20, 3
 _SUB_GAUSSIAN, _HEAVY = ("uniform", "rademacher"), ("t3",)
 
 
-def jobs(quick: bool) -> list[Job]:
-    """Return one job per setting, distribution and replication; X and Θ* do not depend on it."""
-    count = _QUICK_REPLICATIONS if quick else _REPLICATIONS
+def cells(quick: bool) -> list[Record]:
+    """Settings and distributions; X and Θ* do not depend on the latter."""
     settings = ("twoway_strong",) if quick else ("twoway_strong", "twoway_weak")
-    return [
-        Job({"setting": setting, "distribution": distribution}, _FIRST_SEED + i)
-        for setting in settings
-        for distribution in DISTRIBUTIONS
-        for i in range(count)
-    ]
+    return [{"setting": s, "distribution": kind} for s in settings for kind in DISTRIBUTIONS]
 
 
 def run(job: Job) -> list[Record]:
@@ -112,14 +104,11 @@ def worse(records: pd.DataFrame) -> Finding | None:
 
 STUDIES = (
     Study(
-        name="noise",
-        title="Noise that is not Gaussian",
-        jobs=jobs,
-        run=run,
-        page=page,
-        claims=(
-            like_gaussian,
-            worse,
-        ),
+        "noise",
+        "Noise that is not Gaussian",
+        replicated(62_000, (20, 3), cells),
+        run,
+        page,
+        claims=(like_gaussian, worse),
     ),
 )

@@ -206,14 +206,6 @@ def discards_as_printed(records: pd.DataFrame) -> Finding | None:
 
 STUDIES = (
     Study(
-        name="norway",
-        title="Norwegian paper data",
-        jobs=jobs,
-        run=run,
-        page=page,
-        claims=(
-            competitive,
-            discards_as_printed,
-        ),
+        "norway", "Norwegian paper data", jobs, run, page, claims=(competitive, discards_as_printed)
     ),
 )

@@ -27,7 +27,7 @@ HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
 _MARKS = {HOLDS: f"✓ {HOLDS}", FAILS: f"✗ {FAILS}", NOT_RUN: f"– {NOT_RUN}"}
 
 _QUICK = (
-    "This is the small version (`--quick`), which shows that everything runs; it has too few "
+    "This is the small version (`QUICK=1`), which shows that everything runs; it has too few "
     "replications to draw conclusions."
 )
 _HEADER = ("claim", "result", "numbers")

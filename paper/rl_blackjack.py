@@ -25,14 +25,12 @@ from paper.blackjack import (
 from paper.figures import curves, panels, states_axis
 from paper.lassos import CompactGroupLasso, CompactLassos
 from paper.statistics import cross_table, means, model_table, paired_difference, pm, seconds
-from paper.study import Job, Record, Study
+from paper.study import Job, Record, Study, replicated
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.report.document import Block, Picture, Section, Table, Text
 from thinrank.rl import MultiTaskFQI
 
-_FIRST_SEED = 72_000
-_REPLICATIONS, _QUICK_REPLICATIONS = 10, 1
 _STATES, _QUICK_STATES = (250, 1000, 4000), (150, 300)
 _QUICK_METHODS = ("GDT", "ridge", "pooled")
 _FOLDS = 3
@@ -72,18 +70,14 @@ _COLUMNS: dict[str, Any] = {
 _FIELDS = {"edge_exact": "infinite decks, exact", "edge_played": "two decks, played"}
 
 
-def jobs(quick: bool) -> list[Job]:
-    """Return one job per replication and number of states, with all methods on the same cards."""
+def cells(quick: bool) -> list[Record]:
+    """One cell per number of states, with all methods on the same cards."""
     methods = [name for name in REGRESSORS if not quick or name in _QUICK_METHODS]
     cell: Record = {"decks": [2, None], "dealer_stays": [16, 17, 18], "hands": 200_000}
     if quick:
         cell |= {"dealer_stays": [17], "hands": 20_000}
-    return [
-        Job({"states": states, **cell, "methods": methods}, _FIRST_SEED + i)
-        # replications outermost, so that an interrupted run has complete curves
-        for i in range(_QUICK_REPLICATIONS if quick else _REPLICATIONS)
-        for states in (_QUICK_STATES if quick else _STATES)
-    ]
+    every = _QUICK_STATES if quick else _STATES
+    return [{"states": states, **cell, "methods": methods} for states in every]
 
 
 def run(job: Job) -> list[Record]:
@@ -241,10 +235,10 @@ def _plot(records: pd.DataFrame) -> Any:
 
 STUDIES = (
     Study(
-        name="rl-blackjack",
-        title="Blackjack: games with different rules, learned together",
-        jobs=jobs,
-        run=run,
-        page=page,
+        "rl-blackjack",
+        "Blackjack: games with different rules, learned together",
+        replicated(72_000, (10, 1), cells),
+        run,
+        page,
     ),
 )

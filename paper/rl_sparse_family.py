@@ -137,8 +137,6 @@ def _truth(family: Family) -> Record:
 
 _BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")
 _AT = 40  # number of design states at which GDT is compared with the baselines
-_DRAWS = 1000  # bootstrap samples of the seeds
-_LEAST_SEEDS = 5  # number of seeds from which a bootstrap interval is shown
 
 _COLUMNS: dict[str, Any] = {
     "error of Q̂": ("q_error", "{:.3g}".format),
@@ -288,37 +286,9 @@ def _needed_blocks(records: pd.DataFrame) -> list[Block]:
     told = "No baseline was run."
     if best is not None:
         told = f"The best baseline, {best}, needs {'more than ' if needed[best][1] else ''}"
-        told += f"{needed[best][0] / _AT:.2f} times the states of GDT"
-        span = _bootstrap(records)
-        told += (
-            f" (95 % bootstrap interval over the seeds: {span[0]:.2f} to {span[1]:.2f})"
-            if span
-            else ""
-        )
-        told += "."
+        told += f"{needed[best][0] / _AT:.2f} times the states of GDT."
     header = ("method", f"states for GDT's error at {_AT}", "relative to GDT")
     return [Section("States that the baselines need"), Table(header, list(rows)), Text(told)]
-
-
-def _bootstrap(records: pd.DataFrame) -> tuple[float, float] | None:
-    """The 2.5 % and 97.5 % points of the ratio of states over bootstrap samples of the seeds."""
-    methods = [m for m in ("GDT", *_BASELINES) if m in set(records["method"])]
-    index = ["method", "states", "seed"]
-    cells = records[records["method"].isin(methods)].set_index(index)["value_error"].unstack()
-    if len(cells.columns) < _LEAST_SEEDS or cells.isna().any(axis=None):
-        return None
-    sizes = sorted(set(cells.index.get_level_values("states")))
-    errors = np.array([cells.loc[method].loc[sizes].to_numpy(float) for method in methods])
-    rng = np.random.default_rng(0)
-    ratios = []
-    for _ in range(_DRAWS):
-        seeds = rng.integers(errors.shape[2], size=errors.shape[2])
-        gdt, *others = errors[:, :, seeds].mean(axis=2)
-        lines = [dict(zip(sizes, other.tolist(), strict=True)) for other in others]
-        goal = gdt[sizes.index(_AT)]
-        ratios.append(min(states_needed(line, goal)[0] for line in lines) / _AT)
-    low, high = np.percentile(ratios, [2.5, 97.5])
-    return float(low), float(high)
 
 
 def slope(curve: Curve) -> float:
@@ -376,11 +346,11 @@ def falls_as_bounded(records: pd.DataFrame) -> Finding | None:
 
 STUDIES = (
     Study(
-        name="rl-sparse-family",
-        title="Reinforcement learning: the gain from shared structure",
-        jobs=jobs,
-        run=run,
-        page=page,
+        "rl-sparse-family",
+        "Reinforcement learning: the gain from shared structure",
+        jobs,
+        run,
+        page,
         claims=(falls_as_bounded,),
     ),
 )

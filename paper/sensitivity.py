@@ -11,26 +11,19 @@ from paper.figures import curves, panels
 from paper.methods import score_coefficients
 from paper.simulation import draw
 from paper.statistics import cross_table, in_order, means, percent, pm
-from paper.study import Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize
 from thinrank.report.document import Block, Picture, Section, Text
 from thinrank.starts import Lasso
 
-_FIRST_SEED = 61_000
-_REPLICATIONS, _QUICK_REPLICATIONS = 20, 3
 _FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0)
 _RANK, _ROWS, _COLUMNS = 8, 10, 10
 
 
-def jobs(quick: bool) -> list[Job]:
-    """Return one job per factor and replication, with the same draws for every factor."""
-    count = _QUICK_REPLICATIONS if quick else _REPLICATIONS
-    return [
-        Job({"setting": "twoway_strong", "factor": factor}, _FIRST_SEED + i)
-        for factor in _FACTORS
-        for i in range(count)
-    ]
+def cells(quick: bool) -> list[Record]:
+    """One cell per multiple of the true sizes."""
+    return [{"setting": "twoway_strong", "factor": factor} for factor in _FACTORS]
 
 
 def run(job: Job) -> list[Record]:
@@ -103,11 +96,11 @@ def sizes_hurt_little(records: pd.DataFrame) -> Finding | None:
 
 STUDIES = (
     Study(
-        name="sensitivity",
-        title="Sensitivity to s₁ and s₂",
-        jobs=jobs,
-        run=run,
-        page=page,
+        "sensitivity",
+        "Sensitivity to s₁ and s₂",
+        replicated(61_000, (20, 3), cells),
+        run,
+        page,
         claims=(sizes_hurt_little,),
     ),
 )

@@ -69,39 +69,33 @@ class Job:
 
 @dataclass(frozen=True)
 class Study:
-    """An experiment.
+    """An experiment."""
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line, and of its folder.
-    title : str
-        Title of its page.
-    jobs : callable
-        ``jobs(quick)`` returns the list of jobs; with ``quick=True``, those of the small version.
-    run : callable
-        ``run(job)`` returns the records of a job. It may be called in any process, so it must
-        depend on nothing but the job.
-    page : callable
-        ``page(records)`` returns the blocks of its page, from a data frame.
-    claims : tuple of Claim, default=()
-        The claims that its records decide.
-    timing : bool, default=False
-        Whether running times are the result: its jobs run one at a time, with all BLAS threads.
-    """
-
-    name: str
-    title: str
-    jobs: Callable[[bool], list[Job]]
-    run: Callable[[Job], list[Record]]
+    name: str  # on the command line, and of its folder
+    title: str  # of its page
+    jobs: Callable[[bool], list[Job]]  # the list of jobs; True for those of the small version
+    run: Callable[[Job], list[Record]]  # in any process, so it depends on nothing but the job
     page: Callable[[pd.DataFrame], list[Block]]
     claims: tuple[Claim, ...] = ()
-    timing: bool = False
+    timing: bool = False  # whether times are the result: one job at a time, with all BLAS threads
 
     @property
     def threads(self) -> int | None:
         """Number of BLAS threads that a job may use; None for no limit."""
         return None if self.timing else 1
+
+
+def replicated(
+    seed: int, counts: tuple[int, int], cells: Callable[[bool], list[Record]]
+) -> Callable[[bool], list[Job]]:
+    """The jobs of a study with the same seeds in every cell, from a first seed on.
+
+    ``counts``: numbers of seeds, in full and in the small version. They are outermost, so that an
+    interrupted run has complete curves. ``cells(quick)``: the cells, in the order of the page.
+    """
+    return lambda quick: [
+        Job(cell, seed + i) for i in range(counts[quick]) for cell in cells(quick)
+    ]
 
 
 def text_of(claim: Claim) -> str:
@@ -118,32 +112,12 @@ def run_study(
     limit: float | None = None,
     progress: bool = False,
 ) -> list[Record]:
-    """Run the jobs of a study that are not finished yet, and return the records of all jobs.
+    """Run the jobs of a study that are not finished yet, and return the records of all its jobs.
 
-    Parameters
-    ----------
-    study : Study
-        The experiment, for example ``paper.STUDIES["table1"]``.
-    out : path
-        Folder of all results.
-    n_jobs : int, default=1
-        Number of processes; the records do not depend on it, except for :data:`VOLATILE` fields.
-    quick : bool, default=False
-        Whether to run the small version.
-    limit : float, default=None
-        Time limit in seconds for each fit of a study that has one; None for its own.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    records : list of dict
-        In the order of the jobs. ``records.csv`` and ``summary.json`` are written beside them.
-
-    Raises
-    ------
-    StudyError
-        If some jobs failed. The other jobs are run nevertheless.
+    They do not depend on ``n_jobs``, the number of processes, except for :data:`VOLATILE` fields.
+    ``limit``: seconds for each fit of a study that has such a limit; None for its own. If jobs fail
+    the others are run nevertheless, and a :class:`StudyError` is raised at the end. ``records.csv``
+    and ``summary.json`` are written beside the records.
     """
     if n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
@@ -194,8 +168,8 @@ def run_study(
 
 def command_of(name: str, quick: bool = False, limit: float | None = None) -> str:
     """The command that runs one study alone."""
-    options = " --quick" * quick + (f" --limit {limit:g}" if limit is not None else "")
-    return f"python -m paper {name}{options}"
+    options = f" REPRODUCE_OPTIONS='--limit {limit:g}'" if limit is not None else ""
+    return f"make reproduce STUDY={name}{' QUICK=1' * quick}{options}"
 
 
 def _run_job(study: Study, job: Job, file: Path) -> str:

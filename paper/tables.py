@@ -13,20 +13,16 @@ from paper.methods import BASELINES
 from paper.printed import printed
 from paper.simulation import draw, scored_methods
 from paper.statistics import distance, in_order, means, number, paired_difference, pm
-from paper.study import Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.report.document import Block, Picture, Section, Table, Text
 
-_FIRST_SEED = 60_000
-_REPLICATIONS, _QUICK_REPLICATIONS = 50, 3
 # Not methods that anybody could use: they show what is possible, and what nothing achieves.
 _REFERENCES = ("oracle", "null")
 _FIELDS = ("spectral", "frobenius", "prediction", "same_rows", "rows", "columns", "rank", "exact")
 
 
-def jobs(setting: str, quick: bool) -> list[Job]:
-    """Return one job per replication."""
-    count = _QUICK_REPLICATIONS if quick else _REPLICATIONS
-    return [Job({"setting": setting}, _FIRST_SEED + i) for i in range(count)]
+def _cells(setting: str, quick: bool) -> list[Record]:
+    return [{"setting": setting}]
 
 
 def run(job: Job) -> list[Record]:
@@ -224,21 +220,17 @@ def baselines_as_printed(records: pd.DataFrame) -> Finding | None:
 
 
 _CLAIMS = (
-    lowest_error,
-    lowest_with_pursuit,
-    first_two,
-    lowest_prediction,
-    gdt_as_printed,
-    baselines_as_printed,
+    *(lowest_error, lowest_with_pursuit, first_two, lowest_prediction),
+    *(gdt_as_printed, baselines_as_printed),
 )
 
 STUDIES = tuple(
     Study(
-        name=name,
-        title=f"Table {name.removeprefix('table')}: {table['title'].lower()}",
-        jobs=partial(jobs, table["setting"]),
-        run=run,
-        page=page,
+        name,
+        f"Table {name.removeprefix('table')}: {table['title'].lower()}",
+        replicated(60_000, (50, 3), partial(_cells, table["setting"])),
+        run,
+        page,
         claims=_CLAIMS,
     )
     for name, table in printed()["tables"].items()

@@ -79,8 +79,6 @@ def convergence(rate=0.8, steps=40):
             "n": 200,
             "iterations": list(range(steps)),
             "errors": errors,
-            "rate": rate,
-            "straightness": 1.0,
             "reference": "truth",
             "seed": 63_000,
             **STAMP,
@@ -103,7 +101,6 @@ def high_dimension():
                 "asked": 120,
                 "seed": 64_000,
                 "errors": errors,
-                "spectral_errors": errors,
                 "objectives": [4.0, 2.0, 1.0, 0.5],
                 "best_iteration": 2,
                 "best_error": 0.1,
@@ -324,7 +321,7 @@ def write_records(out, results):
         folder.mkdir(parents=True)
         (folder / "k.json").write_text(json.dumps({"records": records}))
         summary = {
-            "command": f"python -m paper {name}",
+            "command": f"make reproduce STUDY={name}",
             "machine": "Linux, x86_64, 2 cores",
             "keys": ["k"],
         }

@@ -116,6 +116,6 @@ def test_index_pages(tmp_path):
     assert f"Of {count} claims, 4 hold and 0 do not; {count - 4} were not run." in text
     assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | ✓ holds |" in text
     assert "| table1 | – not run |" in text
-    assert "| [norway](norway/page.md) | `python -m paper norway` | 3 | 16 |" in text
+    assert "| [norway](norway/page.md) | `make reproduce STUDY=norway` | 3 | 16 |" in text
     write_index(STUDIES, tmp_path / "new")
     assert "were not run." in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")

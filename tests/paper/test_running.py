@@ -41,7 +41,7 @@ def test_records_and_files(tmp_path):
     assert json.loads(rows["values"][0]) == pytest.approx(records[0]["values"])
     summary = json.loads((tmp_path / "tiny" / "summary.json").read_text())
     assert summary["jobs"] == summary["jobs_finished"] == summary["jobs_run_now"] == 8
-    assert summary["command"] == "python -m paper tiny --quick"
+    assert summary["command"] == "make reproduce STUDY=tiny QUICK=1"
     libraries = [name for name in summary["machine"].split("; ") if "openblas" in name]
     assert all(name.endswith(" 1 threads") for name in libraries), libraries
 

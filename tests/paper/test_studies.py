@@ -74,8 +74,6 @@ def test_convergence(name, first_records):
     assert record["iterations"][0] == 0
     assert len(record["iterations"]) == len(record["errors"]) <= 300
     assert record["errors"][-1] < 1e-8 < record["errors"][0]
-    assert 0 < record["rate"] < 1
-    assert record["straightness"] > 0.95
     assert record["n"] == 200
 
 
