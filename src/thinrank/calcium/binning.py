@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
@@ -246,68 +245,32 @@ class CellGrid:
         """Side length of a cell, in pixels: linear interpolation between them is accurate."""
         return max(1, round(self.width / 3))
 
-    @property
-    def cells(self) -> tuple[int, int]:
-        """Numbers of rows and columns of cells."""
-        height, width = self.shape
-        return -(-height // self.cell), -(-width // self.cell)
-
-    def means(self, values: np.ndarray, first: int = 0) -> np.ndarray:
-        """Means of the cells, of lines that begin at a line that is a multiple of the cell.
-
-        Shapes: result (n_cell_rows, n_cell_columns, …).
-        """
-        if first % self.cell:
-            raise ValueError(f"first must be a multiple of {self.cell}, got {first}")
-        sums = _cell_sums(_cell_sums(values, 1, self.cell), 0, self.cell)
-        counts = [
-            np.diff(np.append(np.arange(0, side, self.cell), side)) for side in values.shape[:2]
-        ]
-        counted = np.outer(*counts).reshape(*sums.shape[:2], *[1] * (values.ndim - 2))
-        return np.asarray(sums / counted.astype(values.dtype))
+    def means(self, values: np.ndarray, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
+        """Means of the cells along two axes, whose beginning is that of a cell."""
+        for axis in axes:
+            along = np.moveaxis(values, axis, 0)
+            starts = range(0, len(along), self.cell)
+            means = [along[first : first + self.cell].mean(axis=0) for first in starts]
+            values = np.stack(means, axis=axis)
+        return values
 
     def smoothed(self, grid: np.ndarray) -> np.ndarray:
         """The filter 2G − G² of a grid of shape (n_cell_rows, n_cell_columns, …)."""
-        width = self.width / self.cell
-        down, across = (
-            gaussian_filter1d(np.eye(side), width, axis=0, mode="nearest", truncate=3.0)
-            for side in grid.shape[:2]
-        )
         flat = grid.reshape(*grid.shape[:2], -1)
-        once = _filtered(flat, down, across)
-        return np.asarray(2 * once - _filtered(once, down, across)).reshape(grid.shape)
+        once = smooth_frames(flat, self.width / self.cell)
+        twice = smooth_frames(once, self.width / self.cell)
+        return np.asarray(2 * once - twice).reshape(grid.shape)
 
-    def line(self, grid: np.ndarray, row: int) -> np.ndarray:
-        """Linear interpolation of a grid along one line of the frame."""
-        upper, lower, share = (part[row] for part in self._between(0))
-        here = grid[upper] * (1 - share) + grid[lower] * share
-        left, right, shares = self._between(1)
-        shares = shares.reshape(-1, *[1] * (grid.ndim - 2))
-        return np.asarray(here[left] * (1 - shares) + here[right] * shares)
-
-    def interpolation(self) -> csr_array:
-        """The interpolation as a matrix of shape (height * width, n_cells)."""
-        (upper, lower, down), (left, right, across) = self._between(0), self._between(1)
-        columns = self.cells[1]
-        index, weights = [], []
-        for i, v in ((upper, 1 - down), (lower, down)):
-            for j, h in ((left, 1 - across), (right, across)):
-                index.append((i[:, None] * columns + j).ravel())
-                weights.append(np.outer(v, h).ravel())
-        rows = np.tile(np.arange(self.shape[0] * self.shape[1]), 4)
-        shape = (self.shape[0] * self.shape[1], self.cells[0] * columns)
-        return csr_array((np.concatenate(weights), (rows, np.concatenate(index))), shape=shape)
-
-    def _between(self, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each line or column: the cells before and after it, and the share of the second."""
-        side, count = self.shape[axis], self.cells[axis]
-        edges = np.append(np.arange(count) * self.cell, side)
-        middles = (edges[:-1] + edges[1:] - 1) / 2
-        places = np.clip(np.arange(side), middles[0], middles[-1])
-        before = np.clip(np.searchsorted(middles, places, side="right") - 1, 0, max(count - 2, 0))
-        after = np.minimum(before + 1, count - 1)
-        gap = np.where(after > before, middles[after] - middles[before], 1.0)
-        return before, after, ((places - middles[before]) / gap).astype(np.float32)
+    def interpolation(self) -> list[csr_array]:
+        """Linear interpolation between cells, down and across, of shape (side, n_cells)."""
+        matrices = []
+        for side in self.shape:
+            edges = np.append(np.arange(0, side, self.cell), side)
+            middles = (edges[:-1] + edges[1:] - 1) / 2
+            units = np.eye(len(middles), dtype=np.float32)
+            weights = np.array([np.interp(np.arange(side), middles, unit) for unit in units])
+            matrices.append(csr_array(weights.T.astype(np.float32)))
+        return matrices
 
 
 @dataclass(frozen=True)
@@ -326,9 +289,11 @@ def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Backg
     cells = CellGrid((rest.shape[0], rest.shape[1]), width)
     grid = cells.smoothed(cells.means(rest))
     grid -= np.median(grid, axis=2, keepdims=True)
+    down, across = cells.interpolation()
+    lines = (down @ grid.reshape(len(grid), -1)).reshape(len(rest), *grid.shape[1:])
     gain = np.zeros(rest.shape[:2], dtype=np.float32)
     for row, line in enumerate(rest):
-        wide = cells.line(grid, row)
+        wide = across @ lines[row]
         shared = np.einsum("ij,ij->i", line, wide)
         own = np.einsum("ij,ij->i", wide, wide)
         np.divide(shared, own, out=gain[row], where=own > 0)
@@ -336,17 +301,3 @@ def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Backg
         wide *= gain[row][:, None]
         line -= wide
     return Background(cells, gain)
-
-
-def _cell_sums(values: np.ndarray, axis: int, cell: int) -> np.ndarray:
-    """Sums of ``cell`` successive entries along an axis; the last sum may have fewer.
-
-    Slices are added one after another, which is much faster than ``np.add.reduceat`` if the axis
-    is not the last one in memory.
-    """
-    along = np.moveaxis(values, axis, 0)
-    sums = along[::cell].copy(order="K")  # in the order of the memory, whatever the axes
-    for step in range(1, cell):
-        part = along[step::cell]
-        sums[: len(part)] += part
-    return np.moveaxis(sums, 0, axis)

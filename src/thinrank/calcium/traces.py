@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, kron
 
 from thinrank.calcium.binning import Background, interpolated
 from thinrank.calcium.deconvolution import Segments, deconvolve
@@ -117,38 +117,36 @@ def extract_targets(
     frames, height, width = movie.shape
     weighted = csr_array(footprints.multiply(weights[None, :]))
     seen = np.zeros((frames, footprints.shape[0]))
-    cell = 1 if background is None else background.grid.cell
-    wide = None if background is None else np.empty((*background.grid.cells, frames), np.float32)
+    grid = None if background is None else background.grid
+    cells: list[np.ndarray] = []
     by_pixel = csr_array(weighted.T.astype(np.float32))
-    for first, block in movie.blocks(cell):
+    for first, block in movie.blocks(1 if grid is None else grid.cell):
         progress(first / height)
         flat = block.reshape(frames, -1)
         here = by_pixel[first * width : first * width + flat.shape[1]]
         near = np.unique(here.indices)
         seen[:, near] += flat @ here[:, near].toarray()
-        if background is not None and wide is not None:
-            means = background.grid.means(np.moveaxis(block, 0, 2), first)
-            wide[first // cell : first // cell + len(means)] = means
+        if grid is not None:
+            cells.append(np.moveaxis(grid.means(block, (1, 2)), 0, 2))
     knots, levels = baseline
     overlap = (weighted @ footprints.T).toarray()
     rest = (weighted @ levels.T).T
-    if background is not None and wide is not None:
-        grid = background.grid
+    if background is not None and grid is not None:
         spread = csr_array(weighted.multiply(background.gain.ravel()[None, :]))
-        spread = spread @ grid.interpolation()
-        seen -= (spread @ grid.smoothed(wide).reshape(-1, frames)).T
-        own = np.stack(
-            [grid.means(row.toarray().reshape(height, width)) for row in _rows(footprints)], axis=2
+        spread = spread @ kron(*grid.interpolation())
+
+        def wide(means: np.ndarray) -> np.ndarray:
+            """What the background takes from the inner products, if these are its cells."""
+            return np.asarray(spread @ grid.smoothed(means).reshape(-1, means.shape[2]))
+
+        seen -= wide(np.concatenate(cells)).T
+        images = [footprints[[n]].toarray() for n in range(footprints.shape[0])]
+        overlap -= wide(
+            np.stack([grid.means(image.reshape(height, width)) for image in images], axis=2)
         )
-        overlap -= spread @ grid.smoothed(own).reshape(-1, footprints.shape[0])
-        flat_levels = levels.reshape(-1, height, width).transpose(1, 2, 0)
-        rest -= (spread @ grid.smoothed(grid.means(flat_levels)).reshape(-1, len(knots))).T
+        rest -= wide(grid.means(levels.reshape(-1, height, width).transpose(1, 2, 0))).T
     seen -= interpolated(rest, knots, frames)
     return FrameTraces(np.ascontiguousarray(seen.T), overlap)
-
-
-def _rows(matrix: csr_array) -> list[csr_array]:
-    return [matrix[[n]] for n in range(matrix.shape[0])]
 
 
 def spikes_of(
