@@ -41,7 +41,7 @@ def test_all_is_all():
 
 
 # names of modules that differ from those of the packages that contain them
-MODULES = {"scikit-image": "skimage", "bed-reader": "bed_reader"}
+MODULES = {"bed-reader": "bed_reader"}
 OPTIONAL = sorted(
     {
         MODULES.get(name, name)

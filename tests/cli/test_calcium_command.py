@@ -186,7 +186,7 @@ def test_missing_files_and_libraries_are_said_before_the_fit(tmp_path, film, mon
     assert (result.code, "none.tif" in result.output) == (2, True)
     result = run(film, *out, "--labels", tmp_path / "none.json")
     assert (result.code, "none.json" in result.output) == (2, True)
-    for library, option in (("tifffile", ()), ("skimage.registration", ("--register",))):
+    for library, option in (("tifffile", ()), ("pynwb", ("--nwb",))):
         monkeypatch.setitem(sys.modules, library, None)
         result = run(film, *out, *option)
         assert result.code == 1

@@ -24,7 +24,6 @@ from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.traces import resolve_decay
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
-from thinrank.core.imports import import_optional
 from thinrank.core.progress import progress_bar
 from thinrank.core.result import Status
 from thinrank.designs import RecursiveFilter
@@ -363,8 +362,6 @@ class CalciumImaging(BaseEstimator):
             if not is_auto(value) and not (_is_number(value) and least < value < np.inf):
                 bound = "above 0" if least == 0 else "at least 0"
                 raise ValueError(f'{name} must be a number {bound} or "auto", got {value!r}')
-        if self.register:
-            import_optional("skimage.registration")
         given = not all(map(is_auto, (self.rank, self.row_sparsity, self.column_sparsity)))
         if self.detection == "local" and given:
             raise ValueError(

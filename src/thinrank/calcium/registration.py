@@ -1,4 +1,4 @@
-"""Rigid motion of a movie: corrected by scikit-image, and told if it is not corrected."""
+"""Rigid motion of a movie: corrected by phase correlation, and told if it is not corrected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from scipy.ndimage import shift as shifted
 
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.movie import Movie, open_movie
-from thinrank.core.imports import import_optional
 
 # Number of frames of which the reference is made, and from which motion is told.
 _SAMPLE = 100
@@ -56,10 +55,9 @@ def register(
 ) -> Registration:
     """Correct the rigid motion of a movie by phase correlation.
 
-    Shifts are estimated to a twentieth of a pixel and at most a tenth of each side, by
-    :func:`skimage.registration.phase_cross_correlation`. Frames without enough structure for an
-    estimate get shifts interpolated from those before and after. Pixels are interpolated by cubic
-    splines. Rotations and deformations are not corrected.
+    Shifts are at most a tenth of each side. Frames without enough structure for an estimate get
+    shifts interpolated from those before and after. Pixels are interpolated by cubic splines.
+    Rotations and deformations are not corrected.
 
     Parameters
     ----------
@@ -74,11 +72,6 @@ def register(
     -------
     Registration
         The movie, in memory.
-
-    Raises
-    ------
-    ImportError
-        If scikit-image is not installed.
 
     Examples
     --------
@@ -97,14 +90,13 @@ def register(
 
 def registered(movie: Movie, progress: Callable[[float], None]) -> Registration:
     """A movie with all frames shifted to fit the mean of some of them."""
-    refine = import_optional("skimage.registration").phase_cross_correlation
     frames, height, width = movie.shape
     some = _sampled(movie)
     flat = (some - some.mean(axis=(1, 2), keepdims=True, dtype=np.float64)).reshape(len(some), -1)
     flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     reference = some[np.argmax(flat @ flat.sum(axis=0))]
     for _ in range(2):  # of the frame that is most like the others, then of their mean
-        shifts = _shifts(some, reference)
+        shifts = _filled(_shifts(some, reference))
         shifts -= np.median(shifts, axis=0)  # the middle of the field stays where it is
         reference = np.mean([_moved(f, -by) for f, by in zip(some, shifts, strict=True)], axis=0)
     spectrum = _phases(reference)
@@ -112,23 +104,13 @@ def registered(movie: Movie, progress: Callable[[float], None]) -> Registration:
     for number in range(frames):
         progress(number / frames)
         result[number] = movie.lines(0, height, slice(number, number + 1))[0]
-        own = _phases(result[number])
-        shifts[number] = coarse = _shift(spectrum, own)
-        if np.isfinite(coarse).all():
-            fine = -refine(spectrum, own, space="fourier", upsample_factor=20, normalization=None)[
-                0
-            ]
-            if np.all(np.abs(fine - coarse) < 1):  # otherwise beyond the largest shift
-                shifts[number] = fine
+        shifts[number] = _shift(spectrum, _phases(result[number]))
     shifts = _filled(shifts)
     for frame, by in zip(result, shifts, strict=True):
         frame[:] = _moved(frame, -by)
     # the few frames with larger shifts do not determine the margin
-    low, high = np.percentile(shifts, [5, 95], axis=0)
-    first, last = (
-        np.maximum(np.round(-low), 0).astype(int),
-        np.maximum(np.round(high), 0).astype(int),
-    )
+    ends = np.percentile(shifts, [5, 95], axis=0) * [[-1], [1]]
+    first, last = np.maximum(np.round(ends), 0).astype(int)
     outside = np.ones((height, width), dtype=bool)
     outside[first[0] : height - last[0], first[1] : width - last[1]] = False
     result[:, outside] = reference[outside]
@@ -145,7 +127,7 @@ def warn_of_motion(movie: Movie) -> None:
     parts = np.array_split(images, 2, axis=1 if images.shape[1] >= images.shape[2] else 2)
     if min(parts[1].shape[1:]) < 12:
         return
-    first, second = (_shifts(part, part.mean(axis=0), filled=False) for part in parts)
+    first, second = (_shifts(part, part.mean(axis=0)) for part in parts)
     known = np.isfinite(first + second).all(axis=1)
     if np.count_nonzero(known) < 10:
         return
@@ -173,11 +155,10 @@ def _sampled(movie: Movie, side: int | None = None) -> np.ndarray:
     return np.concatenate(images)[:, :, left : width - left]
 
 
-def _shifts(images: np.ndarray, reference: np.ndarray, filled: bool = True) -> np.ndarray:
-    """Shifts of images against a reference; of shape (n_images, 2)."""
+def _shifts(images: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Shifts of images against a reference, NaN if not significant; of shape (n_images, 2)."""
     spectrum = _phases(reference)
-    shifts = np.array([_shift(spectrum, _phases(image)) for image in images])
-    return _filled(shifts) if filled else shifts
+    return np.array([_shift(spectrum, _phases(image)) for image in images])
 
 
 def _filled(shifts: np.ndarray) -> np.ndarray:
@@ -221,20 +202,14 @@ def _shift(reference: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
     if not near[row, column] > _SIGNIFICANT * np.median(np.abs(surface)) / NORMAL_MEDIAN:
         return np.full(2, np.nan)
     peak = np.array([row - down, column - right])
-    lines = (
-        [np.roll(surface, -peak[0], 0)[[-1, 0, 1], peak[1]]]
-        if surface.shape[0] > 1
-        else [[0, 0, 0]]
-    )
-    lines += (
-        [np.roll(surface, -peak[1], 1)[peak[0], [-1, 0, 1]]]
-        if surface.shape[1] > 1
-        else [[0, 0, 0]]
-    )
-    return peak + np.array([_vertex(*line) for line in lines])
+    lines = np.roll(surface[:, peak[1]], -peak[0]), np.roll(surface[peak[0]], -peak[1])
+    return peak + np.array([_vertex(line) for line in lines])
 
 
-def _vertex(left: float, middle: float, right: float) -> float:
-    """Position of the maximum of the parabola through values at −1, 0 and 1."""
+def _vertex(line: np.ndarray) -> float:
+    """Position of the maximum of the Gaussian through the values at −1, 0 and 1."""
+    if len(line) < 3:
+        return 0.0
+    left, middle, right = np.log(np.maximum(line[[-1, 0, 1]], np.finfo(float).tiny))
     bend = left - 2 * middle + right
     return float(np.clip(0.5 * (left - right) / bend, -0.5, 0.5)) if bend < 0 else 0.0

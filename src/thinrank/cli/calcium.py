@@ -159,7 +159,8 @@ def calcium(
     settings |= {name: value for name, value in optional.items() if value is not None}
     # check everything that can fail before the fit, which takes long
     _check_out(out, overwrite)
-    _check_libraries(nwb, register)
+    for library in ("matplotlib", "tifffile", *["pynwb"] * nwb):
+        import_optional(library)  # an ImportError that names the extra
     labelled = None if labels is None else read_regions(labels)
     decisions = None if accept is None else read_decisions(accept)
     if decisions is not None and movie is not None:
@@ -282,13 +283,6 @@ def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Ou
             f"{count} of the {len(labelled)} labeled regions "
             f"{'is' if count == 1 else 'are'} outside the frames of {shape[0]} × {shape[1]} pixels"
         )
-
-
-def _check_libraries(nwb: bool, register: bool) -> None:
-    """Raise an ImportError that names the extra if a library that is needed later is missing."""
-    chosen = ["pynwb"] * nwb + ["skimage.registration"] * register
-    for library in ("matplotlib", "tifffile", *chosen):
-        import_optional(library)
 
 
 def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) -> dict[str, str]:

@@ -23,7 +23,6 @@ _EXTRAS = {
     "matplotlib": ("Plots", "plot"),
     "tifffile": ("TIFF files", "calcium"),
     "h5py": ("HDF5 and NWB files", "calcium"),
-    "skimage": ("Motion corrections of movies", "register"),
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
     "minari": ("Datasets of Minari", "minari"),
