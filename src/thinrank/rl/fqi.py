@@ -24,7 +24,7 @@ from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.minari import from_minari, is_minari
 from thinrank.rl.policy_values import PolicyValue, evaluate
 from thinrank.rl.regression import as_regression
-from thinrank.rl.targets import LARGEST, GenerativeTargets, Rows, Targets, logged_targets
+from thinrank.rl.targets import LARGEST, GenerativeTargets, Targets, logged_targets
 from thinrank.rl.tasks import check_discounts
 from thinrank.rl.transitions import Transitions
 
@@ -464,12 +464,13 @@ class MultiTaskFQI(BaseEstimator):
                 sampled = time.perf_counter()
                 values = regression.fit(rows, y, _tunes(self.tune_at, iteration))
                 before, fitted = fitted, rows.values(values)
+                squares, ones = (y - before) ** 2, np.ones_like(y)
                 end = time.perf_counter()
                 factors = values.factors if isinstance(values, LinearValues) else None
                 record = QRecord(
                     iteration=iteration,
                     bellman_residual=_root_mean_square(y - before),
-                    bellman_residuals=_by_task(y - before, rows),
+                    bellman_residuals=np.sqrt(rows.task_sums(squares) / rows.task_sums(ones)),
                     misfit=_root_mean_square(y - fitted),
                     change=_root_mean_square(fitted - before),
                     rows=None if factors is None else len(factors.row_support),
@@ -537,14 +538,6 @@ def _check_size(y: np.ndarray, iteration: int) -> None:
             f"values diverge: targets in iteration {iteration} are as large as {largest:.2g}; try "
             "other features, more design states, a regressor with a penalty or a smaller discount"
         )
-
-
-def _by_task(residual: np.ndarray, rows: Rows) -> np.ndarray:
-    """Root mean square of the residuals of each task."""
-    if rows.owner is None:
-        return np.sqrt(np.mean(residual**2, axis=0))
-    sums = np.bincount(rows.owner, residual**2, minlength=rows.n_tasks)
-    return np.sqrt(sums / np.bincount(rows.owner, minlength=rows.n_tasks))
 
 
 def _root_mean_square(x: np.ndarray) -> float:

@@ -41,6 +41,8 @@ class Rows:
     # (n_rows,) the episode of each row, numbered over all tasks; folds hold out whole episodes.
     # None if rows belong to states that were chosen one by one
     episodes: np.ndarray | None = None
+    # (n_rows,) the rows episode by episode, with the steps of an episode in order
+    sequence: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for action, block in enumerate(self.blocks):
@@ -74,6 +76,12 @@ class Rows:
                 part[own] = values.of_features(int(task), block[own])[:, action]
             parts.append(part)
         return np.concatenate(parts)
+
+    def task_sums(self, numbers: np.ndarray, where: slice = slice(None)) -> np.ndarray:
+        """Sums over the rows of every task, of numbers at some rows; of shape (n_tasks,)."""
+        if self.owner is None:
+            return numbers.sum(axis=0)
+        return np.bincount(self.owner[where], numbers, minlength=self.n_tasks)
 
     @cached_property
     def ranges(self) -> list[slice]:
@@ -177,6 +185,22 @@ class FixedTargets:
         """These targets."""
         return self
 
+    def to_the_end(self, residuals: np.ndarray) -> np.ndarray:
+        """Discounted sums of the residuals from a row to the end of its episode."""
+        from scipy.signal import lfilter  # as long to import as the rest of the package
+
+        rows = self.rows
+        if rows.sequence is None or rows.episodes is None or rows.owner is None:
+            return residuals
+        found = np.empty_like(residuals)
+        for task, discount in enumerate(self._discounts):
+            own = rows.sequence[rows.owner[rows.sequence] == task]
+            # the sums of all later rows, less those of later episodes
+            sums = lfilter([1.0], [1.0, -discount], residuals[own][::-1])[::-1]
+            end = np.searchsorted(rows.episodes[own], rows.episodes[own], side="right")
+            found[own] = sums - discount ** (end - np.arange(len(own))) * np.append(sums, 0.0)[end]
+        return found
+
 
 class GenerativeTargets:
     """Targets from new samples, or expectations, of every task at the same design states.
@@ -275,8 +299,11 @@ def logged_targets(
     first = places if common is None else common[:, 0]
     by_action = [first[log.actions[first] == action] for action in range(n_actions)]
     blocks = [_block(log, features, index, a) for a, index in enumerate(by_action)]
-    own = () if common is not None else (log.tasks[order], log.episodes[order])
-    rows, going = Rows(blocks, log.n_tasks, *own), ~log.terminated[places]
+    rows, going = Rows(blocks, log.n_tasks), ~log.terminated[places]
+    if common is None:
+        episodes = log.episodes[order]
+        sequence = np.lexsort((order, episodes))
+        rows = Rows(blocks, log.n_tasks, log.tasks[order], episodes, sequence)
     following = log.next_states[places]
     return FixedTargets(rows, log.rewards[places], following, going, discounts, features)
 

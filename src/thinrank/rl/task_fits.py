@@ -133,18 +133,14 @@ class ActionRows:
         folds = zip(*self.slices, strict=True)
         return np.stack([[y[part] @ self.X[part] for part in fold] for fold in folds])
 
-    def squares(self, y: np.ndarray, theta: np.ndarray, fold: int) -> list[tuple[slice, Any]]:
-        """The rows in a fold and their squared residuals, task by task.
+    def subtract(self, residuals: np.ndarray, theta: np.ndarray, fold: int) -> None:
+        """Subtract the values in the rows of a fold.
 
-        Shapes: ``theta`` (q, n_tasks), residuals (n_rows, n_tasks or 1).
+        Shapes: ``residuals`` as the targets of the action, ``theta`` (q, n_tasks).
         """
-        y, found = y[self.order], []
         for owner, folds in enumerate(self.slices):
-            part = folds[fold]
-            own = slice(None) if self.shared else slice(owner, owner + 1)
-            here = y[part] if self.shared else y[part, None]
-            found.append((part, (here - self.X[part] @ theta[:, own]) ** 2))
-        return found
+            own: Any = slice(None) if self.shared else owner
+            residuals[self.order[folds[fold]]] -= self.X[folds[fold]] @ theta[:, own]
 
     def original_units(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients for all features as given, and intercepts.
@@ -345,10 +341,10 @@ def _p_values(
     for action, where, b, own in zip(rows.actions, rows.rows.ranges, products, theta, strict=True):
         # tasks without rows of this action say nothing about it
         seen = action.counts > 0
-        some, size = action.columns(index), np.zeros(k)
+        some, residuals = action.columns(index), targets[where].copy()
         for fold in range(rows.n_folds):
-            parts = some.squares(targets[where], own, fold)
-            size += np.concatenate([part.sum(axis=0) for _, part in parts])
+            some.subtract(residuals, own, fold)
+        size = rows.rows.task_sums(residuals**2, where)
         size = np.maximum(size[seen], max(float(size.max(initial=0.0)) * 1e-12, 1e-200))
         fitted = action.gram[:, :, index] @ own.T[:, :, None]
         scores = (b - fitted[..., 0])[seen, 1:]
