@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import KFold
 
 import thinrank as tr
 
@@ -19,7 +19,15 @@ def data():
 def test_formula_with_three_folds(data):
     """Nested cross-validation of Bates, Hastie and Tibshirani, written out."""
     X, y = data[0], data[1][:, 0]
-    folds = [rows for _, rows in KFold(3).split(X)]
+    trained = []
+
+    class Recorded(LinearRegression):
+        def fit(self, X_train, y_train):
+            trained.append([int(np.flatnonzero(y == each)[0]) for each in y_train])
+            return super().fit(X_train, y_train)
+
+    found = generalization(Recorded(), X, y, cv=3, n_repeats=1, metric="mse")
+    folds = [np.setdiff1d(np.arange(40), rows) for rows in trained if len(rows) > 20]
 
     def losses(tested, *left_out):
         train = np.setdiff1d(np.arange(40), np.concatenate([folds[f] for f in left_out]))
@@ -37,7 +45,6 @@ def test_formula_with_three_folds(data):
     variance = flat.var(ddof=1) / 40
     size = (np.mean(means) - flat.mean()) ** 2  # due to the numbers of rows
     expected = np.clip(2 / 3 * (np.mean(squares) - size), variance, 3 * variance)
-    found = generalization(LinearRegression(), X, y, cv=KFold(3), n_repeats=1, metric="mse")
     assert found.cv_estimate == pytest.approx(flat.mean())
     assert found.standard_error == pytest.approx(expected**0.5)
     assert found.inflation == pytest.approx((expected / variance) ** 0.5)
@@ -100,10 +107,6 @@ def test_groups_stay_together(data):
     assert found.n_groups == 20
     for rows in seen:
         assert all((tuple(Y[2 * g]) in rows) == (tuple(Y[2 * g + 1]) in rows) for g in range(20))
-    by_splitter = generalization(
-        LinearRegression(), X, Y, cv=GroupKFold(4), groups=groups, n_repeats=3
-    )
-    assert by_splitter.n_repeats == 1  # the same partition each time
 
 
 def test_coverage_of_the_error_of_the_fit():
@@ -123,8 +126,7 @@ def test_coverage_of_the_error_of_the_fit():
     ("options", "message"),
     [
         ({"cv": 2}, "cv must be from 3 to 20 folds"),
-        ({"cv": KFold(2)}, "at least 3 folds"),
-        ({"cv": TimeSeriesSplit(4)}, "partition of the rows"),
+        ({"cv": KFold(3)}, "cv must be from 3 to 20 folds, an integer.*groups= keeps rows"),
         ({"metric": "mae"}, "metric must be"),
         ({"level": 0}, "level must be"),
         ({"n_repeats": 0}, "n_repeats must be"),

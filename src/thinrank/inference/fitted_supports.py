@@ -17,7 +17,12 @@ from thinrank.estimators.findings import findings
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.validation import check_loss, check_new_X, has_missing
 from thinrank.inference.structure import DEPENDENT
-from thinrank.inference.tangent_model import SUFFICIENCY_LEVEL, TangentModel, sufficient_rank
+from thinrank.inference.tangent_model import (
+    SUFFICIENCY_LEVEL,
+    LowRankFit,
+    TangentModel,
+    sufficient_rank,
+)
 
 # A mean residual above this share of the standard deviation of a response shows that the data are
 # not those of the fit; single precision and the tolerance of the solver stay far below it.
@@ -28,8 +33,10 @@ _MEAN_RESIDUAL = 1e-3
 # seeds (49 fits each, strong and weak signals): with 5 intervals cover 93.6 and 94.4 %, with 20
 # 94.6 and 94.8 %, without the low rank 94.9 and 94.8 % (benchmarks/inference.py intervals).
 _CLEAR_LAYER = 20.0
-# Degrees of freedom per predictor from which all predictors are adjusted for: intervals are at
-# most √2 times as wide as with those of the fit, which cover 90 to 93 % where effects are missed.
+# Degrees of freedom per predictor from which all predictors are adjusted for: intervals are 1.4 to
+# 1.6 times as wide as with those of the fit, and cover 94.5 to 95.3 % of non-zero coefficients in
+# place of 94.0 to 95.1, and 71 to 82 % of zeros that the fit selected in place of 45 to 68
+# (docs/benchmarks/inference_intervals.md).
 _ROWS_FOR_ALL = 2
 # Squares of the inverse are below the largest number.
 _SMALLEST = 1e-150
@@ -103,24 +110,19 @@ class FittedSupports:
     def model(self) -> TangentModel:
         """The model on the predictors that are adjusted for."""
         doubtful = self.asked_rank == "auto" and not self.layers and self.unclear_layer
-        return self._tangent_model(self.adjusted, self.asked_rank is not None and not doubtful)
+        projected = self.asked_rank is not None and not doubtful
+        return TangentModel(*self._data(self.adjusted), projected=projected)
 
     @cached_property
     def unclear_layer(self) -> bool:
         """Whether the rank is low and the weakest layer hardly exceeds the noise."""
         low = 0 < self.rank < min(len(self.rows), len(self.response_names))
-        return low and self._tangent_model(self.rows, True).weakest_layer < _CLEAR_LAYER
+        return low and LowRankFit(*self._data(self.rows)).weakest_layer < _CLEAR_LAYER
 
-    def _tangent_model(self, adjusted: np.ndarray, projected: bool) -> TangentModel:
-        return TangentModel(
-            self.X[:, adjusted],
-            self.Y,
-            self.columns,
-            self.rank,
-            np.searchsorted(adjusted, self.rows),
-            self.basis.shape[1],
-            projected,
-        )
+    def _data(self, adjusted: np.ndarray) -> tuple[Any, ...]:
+        """What :class:`LowRankFit` takes, with these predictors adjusted for."""
+        support, used = np.searchsorted(adjusted, self.rows), self.basis.shape[1]
+        return self.X[:, adjusted], self.Y, self.columns, self.rank, support, used
 
     def new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """New rows of X: their part in the basis, and the rest of the adjusted predictors."""
@@ -165,13 +167,13 @@ def _missed_rows(
     added: list[int] = []
     while len(X) - used - len(rows) - len(added) > max(len(X) // 2, rank + 1):
         current = np.union1d(rows, added).astype(np.int64)
-        model = TangentModel(X[:, current], Y, columns, rank, np.arange(len(current)), used)
+        model = LowRankFit(X[:, current], Y, columns, rank, np.arange(len(current)), used)
         others = np.flatnonzero(alive)
         others = others[~np.isin(others, current)]
         if not len(others):
             break
         rest, squares = residual_columns(X[:, others], model.A)
-        M = model.factors[2]
+        M = model.M
         scores = rest.T @ (Y @ M) / np.sqrt(np.where(squares > 0, squares, np.inf))[:, None]
         covariance = M.T @ model.noise @ M
         precision = np.linalg.pinv(covariance, hermitian=True)

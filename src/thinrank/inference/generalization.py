@@ -13,7 +13,6 @@ import numpy as np
 from joblib import delayed
 from scipy import stats
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -25,6 +24,9 @@ from thinrank.inference.results import Generalization, check_level
 from thinrank.minimize import check_size, seed_from
 
 Metric = str | Callable[[Any, Any], Any]
+# For each set of one or two folds that were left out, the losses (n_samples, m) of its rows, NaN in
+# other rows; the m columns of a loss are treated alike.
+Losses = dict[tuple[int, ...], np.ndarray]
 # Fourth powers of errors of this size are below the largest number.
 _LARGEST = 1e70
 
@@ -69,9 +71,9 @@ def generalization(
     of the fit to these data, which the spread of the losses underestimates: rows serve for both
     fitting and testing. The estimate is corrected for the smaller number of rows in the fits.
 
-    **Cost**: ``n_repeats`` · (K + K(K − 1)/2) fits: 150 with the defaults, 15 with
-    ``n_repeats=1``, 550 with ``cv=10``. The paper uses many more repetitions to make the standard
-    error stable.
+    **Cost**: ``n_repeats`` · (K + K(K − 1)/2) fits with K = ``cv`` folds: 150 with the defaults, 15
+    with ``n_repeats=1``, 550 with ``cv=10``. The paper uses many more repetitions to make the
+    standard error stable.
 
     **Assumed**: rows (or groups) are independent and from the distribution of the new data; the
     number of folds and rows is large enough for the mean loss to be near normal.
@@ -100,23 +102,28 @@ def generalization(
     check_size("n_repeats", n_repeats, 10**6, "partitions")
     check_level(level)
     target = _checked_responses(Y, metric)
-    loss = _loss(metric, target)
-    n = len(target)
+    loss, n = _loss(metric, target), len(target)
     if n != np.shape(X)[0]:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {np.shape(X)[0]}, Y has {n}"
         )
     members = _group_numbers(groups, n)
-    partitions = _partitions_of_rows(cv, n_repeats, X, Y, groups, members, seed_from(random_state))
-    tasks = [
-        (i, left)
-        for i, fold in enumerate(partitions)
-        for left in _left_out_folds(int(fold.max()) + 1)
-    ]
+    units, unit = int(members.max()) + 1, "rows" if groups is None else "groups"
+    whole = isinstance(cv, Integral) and not isinstance(cv, bool)
+    if not whole or not 3 <= cv <= units // 2:
+        raise ValueError(
+            f"cv must be from 3 to {units // 2} folds, an integer, so that each has at least two "
+            f"of the {units} {unit}, got {cv!r}; groups= keeps rows together"
+        )
+    rng, each = np.random.default_rng(seed_from(random_state)), np.arange(units) % cv
+    partitions = [rng.permutation(each)[members] for _ in range(n_repeats)]
+    # single folds and pairs of folds, each of which is left out of one fit
+    left_out = [*((f,) for f in range(cv)), *combinations(range(cv), 2)]
+    tasks = [(i, left) for i in range(n_repeats) for left in left_out]
     calls = (
         delayed(_losses)(est, X, Y, groups, np.isin(partitions[i], left), loss) for i, left in tasks
     )
-    found: list[dict[tuple[int, ...], np.ndarray]] = [{} for _ in partitions]
+    found: list[Losses] = [{} for _ in partitions]
     with (
         with_progress_bar(
             callback,
@@ -134,9 +141,35 @@ def generalization(
             found[i][left] = losses
             if report is not None:
                 report(GeneralizationRecord(done, len(tasks)))
-    errors = [_NestedErrors(*pair) for pair in zip(partitions, found, strict=True)]
-    names = [] if callable(metric) else _response_names(Y, target)
-    return _result(metric, level, errors, members, names, len(tasks), groups is not None)
+    estimate, error, plain, naive = _nested_interval(partitions, found, members)
+    if metric == "r2":
+        estimate, plain = 1 - estimate, 1 - plain
+    quantile = stats.norm.ppf((1 + level) / 2)
+    low, high = estimate - quantile * error, estimate + quantile * error
+    return Generalization(
+        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "metric"),
+        estimate=float(estimate[0]),
+        lower=float(low[0]),
+        upper=float(high[0]),
+        standard_error=float(error[0]),
+        level=level,
+        inflation=float(error[0] / naive[0]) if naive[0] > 0 else 1.0,
+        cv_estimate=float(plain[0]),
+        cv_lower=float(plain[0] - quantile * naive[0]),
+        cv_upper=float(plain[0] + quantile * naive[0]),
+        response_names=[] if callable(metric) else _response_names(Y, target),
+        response_estimate=estimate[1:],
+        response_lower=low[1:],
+        response_upper=high[1:],
+        n_folds=int(cv),
+        n_repeats=n_repeats,
+        n_fits=len(tasks),
+        n_groups=units,
+        assumptions=[
+            f"{unit} are independent and from the distribution of the new data",
+            f"the mean loss over {units} {unit} is near normal",
+        ],
+    )
 
 
 def _group_numbers(groups: Any, n: int) -> np.ndarray:
@@ -152,102 +185,8 @@ def _group_numbers(groups: Any, n: int) -> np.ndarray:
     return np.unique(given, return_inverse=True)[1].reshape(-1)
 
 
-def _partitions_of_rows(
-    cv: Any, repeats: int, X: Any, Y: Any, groups: Any, members: np.ndarray, seed: int
-) -> list[np.ndarray]:
-    """Fold of each row, for each partition.
-
-    Shapes: ``members`` (n_samples,), result (n_samples,).
-    """
-    n, units = len(members), int(members.max()) + 1
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        folds = int(cv)
-        if not 3 <= folds <= units // 2:
-            raise ValueError(
-                f"cv must be from 3 to {units // 2} folds, so that each has at least two of the "
-                f"{units} {'rows' if groups is None else 'groups'}, got {folds}"
-            )
-        rng = np.random.default_rng(seed)
-        return [rng.permutation(np.arange(units) % folds)[members] for _ in range(repeats)]
-    splitter = check_cv(cv)
-    found: list[np.ndarray] = []
-    for _ in range(repeats):
-        fold = np.full(n, -1)
-        tests = [test for _, test in splitter.split(X, Y, groups)]
-        for f, test in enumerate(tests):
-            fold[test] = f
-        if len(tests) < 3 or np.any(fold < 0) or sum(len(test) for test in tests) != n:
-            raise ValueError(
-                "cv must be an integer or a splitter whose test sets are a partition of the rows "
-                f"into at least 3 folds, got {cv!r}"
-            )
-        if any(len(np.unique(members[fold == f])) < 2 for f in range(len(tests))):
-            raise ValueError("cv must have at least two rows, or groups, in each fold")
-        if not any(np.array_equal(fold, other) for other in found):
-            found.append(fold)
-    return found
-
-
-def _result(
-    metric: Metric,
-    level: float,
-    errors: list[_NestedErrors],
-    members: np.ndarray,
-    names: list[str],
-    fits: int,
-    grouped: bool,
-) -> Generalization:
-    estimate, error, plain, naive = _nested_interval(errors, members)
-    wide = stats.norm.ppf((1 + level) / 2)
-    ends = [estimate, estimate - wide * error, estimate + wide * error]
-    cv_ends = [plain, plain - wide * naive, plain + wide * naive]
-    if isinstance(metric, str) and metric == "r2":
-        ends = [1 - ends[i] for i in (0, 2, 1)]
-        cv_ends = [1 - cv_ends[i] for i in (0, 2, 1)]
-    unit, count = "groups" if grouped else "rows", len(np.unique(members))
-    return Generalization(
-        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "metric"),
-        estimate=float(ends[0][0]),
-        lower=float(ends[1][0]),
-        upper=float(ends[2][0]),
-        standard_error=float(error[0]),
-        level=level,
-        inflation=float(error[0] / naive[0]) if naive[0] > 0 else 1.0,
-        cv_estimate=float(cv_ends[0][0]),
-        cv_lower=float(cv_ends[1][0]),
-        cv_upper=float(cv_ends[2][0]),
-        response_names=names,
-        response_estimate=ends[0][1:],
-        response_lower=ends[1][1:],
-        response_upper=ends[2][1:],
-        n_folds=int(errors[0].fold.max()) + 1,
-        n_repeats=len(errors),
-        n_fits=fits,
-        n_groups=count,
-        assumptions=[
-            f"{unit} are independent and from the distribution of the new data",
-            f"the mean loss over {count} {unit} is near normal",
-        ],
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _NestedErrors:
-    """Losses of one partition into K folds."""
-
-    fold: np.ndarray  # (n_samples,) fold of each row, from 0 to K − 1
-    # (n_samples, m) for each set of one or two folds that were left out, the losses of its rows;
-    # NaN in other rows. A loss has m columns that are treated alike
-    losses: dict[tuple[int, ...], np.ndarray]
-
-
-def _left_out_folds(folds: int) -> list[tuple[int, ...]]:
-    """Single folds and pairs of folds, each of which is left out of one fit."""
-    return [*((f,) for f in range(folds)), *combinations(range(folds), 2)]
-
-
 def _nested_interval(
-    partitions: list[_NestedErrors], groups: np.ndarray
+    partitions: list[np.ndarray], found: list[Losses], groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Error on new data and its standard error (Bates, Hastie and Tibshirani).
 
@@ -264,16 +203,16 @@ def _nested_interval(
     ``naive_error`` (m,).
     """
     squares, inner_means, outer_means, naive = [], [], [], []
-    for part in partitions:
-        folds = int(part.fold.max()) + 1
-        whole = np.full_like(part.losses[(0,)], np.nan)
+    for fold, losses in zip(partitions, found, strict=True):
+        folds = int(fold.max()) + 1
+        whole = np.full_like(losses[(0,)], np.nan)
         for f in range(folds):
-            own = part.fold == f
-            whole[own] = part.losses[(f,)][own]
+            own = fold == f
+            whole[own] = losses[(f,)][own]
             inner = np.full_like(whole, np.nan)
             for g in range(folds):
                 if g != f:
-                    inner[part.fold == g] = part.losses[(min(f, g), max(f, g))][part.fold == g]
+                    inner[fold == g] = losses[(min(f, g), max(f, g))][fold == g]
             means = inner[~own].mean(axis=0), whole[own].mean(axis=0)
             squares.append((means[0] - means[1]) ** 2 - _mean_variance(whole[own], groups[own]))
             inner_means.append(means[0])

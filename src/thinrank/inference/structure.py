@@ -19,24 +19,18 @@ _MOST_NEIGHBOURS, _PATIENCE = 30, 2
 _BLOCK = 100
 
 
-class _Path(NamedTuple):
-    """What forward selection has computed: one entry per predictor that joined."""
-
-    basis: np.ndarray  # (n_samples, s): orthonormal, a predictor given the earlier ones
-    loadings: np.ndarray  # (n_features, s): products of all predictors with the basis
-    fits: np.ndarray  # (s, n_targets): products of the basis with the responses
-
-
 class Structure(NamedTuple):
-    """A working set of predictors and the directions of their effects."""
+    """A working set of predictors, and the directions of their effects."""
 
     support: np.ndarray  # sorted positions of the predictors
     # (n_targets, rank) span of the coefficients of the working set, after reduction to its
     # estimated rank
     directions: np.ndarray
-    # the predictors in the order in which they joined, with those that were removed later
-    order: np.ndarray
-    path: _Path  # what later selections that begin with the same predictors need not compute again
+    order: np.ndarray  # the predictors in the order in which they joined
+    # what later selections that begin with the same predictors need not compute again
+    basis: np.ndarray  # (n_samples, s): orthonormal, a predictor given the earlier ones
+    loadings: np.ndarray  # (n_features, s): products of all predictors with the basis
+    fits: np.ndarray  # (s, n_targets): products of the basis with the responses
 
 
 def few_responses(Y: np.ndarray) -> np.ndarray:
@@ -51,21 +45,13 @@ def few_responses(Y: np.ndarray) -> np.ndarray:
     return Y if most == k else left[:, :most] * values[:most]
 
 
-def shared_directions(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
     """Directions of the responses in which predictors have effects, by reduced-rank regression.
 
-    The rank is the number of singular values of the fit, in units of the noise, above √s + √k,
-    the largest that noise alone has; at least 1.
-
-    Shapes: result (k, rank).
+    From QᵀY, for an orthonormal basis Q of the predictors, and YᵀY. The rank is the number of
+    singular values of the fit, in units of the noise, above √s + √k, the largest that noise alone
+    has; at least 1.
     """
-    if X.shape[1] == 0:
-        return np.zeros((Y.shape[1], 0))
-    return _directions(np.linalg.qr(X)[0].T @ Y, Y.T @ Y, len(X))
-
-
-def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
-    """The directions from QᵀY, for an orthonormal basis Q of the predictors, and YᵀY."""
     s, k = fit.shape
     if s == 0:
         return np.zeros((k, 0))
@@ -76,17 +62,6 @@ def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
     return root @ right[:rank].T
 
 
-def find_structure(X: np.ndarray, Y: np.ndarray) -> Structure:
-    """A working set by forward selection with row tests, then backward elimination.
-
-    In each step, the predictor with the smallest p-value joins, given those that are in the set
-    and the directions of their effects, while this p-value is at most 1/n_features.
-    """
-    order, path = _joined(X, Y)
-    support = np.sort(_without_weakest(X, Y, order))
-    return Structure(support, shared_directions(X[:, support], Y), order, path)
-
-
 def structure_without(X: np.ndarray, Y: np.ndarray, structure: Structure, j: int) -> Structure:
     """The structure that is found without a predictor, so that it does not depend on it.
 
@@ -94,46 +69,41 @@ def structure_without(X: np.ndarray, Y: np.ndarray, structure: Structure, j: int
     given its estimated effect, which is noise if it has none.
     """
     place = np.flatnonzero(structure.order == j)
-    if len(place) == 0:
-        return structure
-    order, path = _joined(X, Y, structure, int(place[0]), banned=j)
-    return Structure(np.sort(order), _directions(path.fits, Y.T @ Y, len(Y)), order, path)
+    return find_structure(X, Y, structure, int(place[0])) if len(place) else structure
 
 
-def _joined(
-    X: np.ndarray,
-    Y: np.ndarray,
-    known: Structure | None = None,
-    first: int = 0,
-    banned: int | None = None,
-) -> tuple[np.ndarray, _Path]:
-    """Forward selection, after the first predictors of a known one, without the one banned."""
+def find_structure(
+    X: np.ndarray, Y: np.ndarray, known: Structure | None = None, first: int = 0
+) -> Structure:
+    """A working set by forward selection with row tests.
+
+    In each step, the predictor with the smallest p-value joins, given those that are in the set
+    and the directions of their effects, while this p-value is at most 1/n_features. With a known
+    structure, its first predictors are in the set and the next one is left out.
+    """
     n, p = X.shape
     k = Y.shape[1]
     most, level = min(n // _ROWS_EACH, p), min(1 / p, 0.5)
     support = np.empty(most, dtype=np.intp)
-    path = _Path(np.empty((n, most)), np.empty((p, most)), np.empty((most, k)))
+    basis, loadings = np.empty((n, most)), np.empty((p, most))
+    fits, products = np.empty((most, k)), Y.T @ Y
+    free = np.ones(p, dtype=bool)
     if known is not None:
         support[:first] = known.order[:first]
-        path.basis[:, :first] = known.path.basis[:, :first]
-        path.loadings[:, :first] = known.path.loadings[:, :first]
-        path.fits[:first] = known.path.fits[:first]
-    products = Y.T @ Y
+        basis[:, :first] = known.basis[:, :first]
+        loadings[:, :first] = known.loadings[:, :first]
+        fits[:first] = known.fits[:first]
+        free[known.order[: first + 1]] = False
     # squared norms of predictors, and products with the responses, given those that joined
-    squares = np.einsum("ij,ij->j", X, X) - np.sum(path.loadings[:, :first] ** 2, axis=1)
-    cross = X.T @ Y - path.loadings[:, :first] @ path.fits[:first]
-    free = np.ones(p, dtype=bool)
-    free[support[:first]] = False
-    if banned is not None:
-        free[banned] = False
+    squares = np.einsum("ij,ij->j", X, X) - np.sum(loadings[:, :first] ** 2, axis=1)
+    cross = X.T @ Y - loadings[:, :first] @ fits[:first]
     size = first
     while size < most:
         free &= squares > DEPENDENT
-        left = np.flatnonzero(free)
+        left, fit = np.flatnonzero(free), fits[:size]
         freedom = n - 1 - size
         if len(left) == 0 or freedom <= k + 1:
             break
-        fit = path.fits[:size]
         directions = _directions(fit, products, n)
         scaled = cross[left] / np.sqrt(squares[left, None])
         found = scores(scaled, products - fit.T @ fit, directions)
@@ -141,40 +111,18 @@ def _joined(
         best = np.lexsort((-found.all, p_values))[0]
         if p_values[best] > level:
             break
-        chosen = int(left[best])
-        basis = path.basis[:, :size]
-        own = X[:, chosen] - basis @ path.loadings[chosen, :size]
-        own -= basis @ (basis.T @ own)  # once more, against rounding errors
+        chosen, before = int(left[best]), basis[:, :size]
+        own = X[:, chosen] - before @ loadings[chosen, :size]
+        own -= before @ (before.T @ own)  # once more, against rounding errors
         own /= np.linalg.norm(own)
         support[size], free[chosen] = chosen, False
-        path.basis[:, size], path.loadings[:, size] = own, X.T @ own
-        path.fits[size] = own @ Y
-        squares -= path.loadings[:, size] ** 2
-        cross -= np.outer(path.loadings[:, size], path.fits[size])
+        basis[:, size], loadings[:, size], fits[size] = own, X.T @ own, own @ Y
+        squares -= loadings[:, size] ** 2
+        cross -= np.outer(loadings[:, size], fits[size])
         size += 1
-    return support[:size], _Path(path.basis[:, :size], path.loadings[:, :size], path.fits[:size])
-
-
-def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray) -> np.ndarray:
-    """Remove predictors that the ones that joined later made superfluous, the weakest first."""
-    n, k = Y.shape
-    while len(support) > 1:
-        p_values = np.empty(len(support))
-        for i, j in enumerate(support):
-            others = np.delete(support, i)
-            basis = np.linalg.qr(X[:, others])[0]
-            x = X[:, j] - basis @ (basis.T @ X[:, j])
-            residual = Y - basis @ (basis.T @ Y)
-            directions = shared_directions(X[:, others], Y)
-            cross = (x @ residual)[None] / max(float(np.linalg.norm(x)), DEPENDENT)
-            found = scores(cross, residual.T @ residual, directions)
-            freedom = n - 1 - len(others)
-            p_values[i] = combined_p_values(found, directions.shape[1], k, freedom)[0]
-        worst = int(np.argmax(p_values))
-        if p_values[worst] <= min(1 / X.shape[1], 0.5):
-            break
-        support = np.delete(support, worst)
-    return support
+    order, fits = support[:size], fits[:size]
+    directions = _directions(fits, products, n)
+    return Structure(np.sort(order), directions, order, basis[:, :size], loadings[:, :size], fits)
 
 
 def find_neighbours(X: np.ndarray, nodes: np.ndarray) -> list[np.ndarray]:

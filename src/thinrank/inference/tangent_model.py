@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import linalg, stats
@@ -16,9 +15,60 @@ SUFFICIENCY_LEVEL = 0.01
 _DEPENDENT = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class TangentModel:
-    """Y = AΘ + E with Θ near a matrix of low rank; A and Y are free of the intercept.
+class LowRankFit:
+    """Y = AΘ + E by least squares, and with Θ of rank r on a support; no intercept in A and Y.
+
+    Shapes: ``A`` (n_samples, s), ``Y`` (n_samples, k); ``support`` are the columns of A on which Θ
+    is not zero, ``columns`` the responses whose coefficients span its row space. ``used`` are the
+    degrees of freedom of the intercept and of the predictors that are always kept.
+    """
+
+    def __init__(
+        self,
+        A: np.ndarray,
+        Y: np.ndarray,
+        columns: np.ndarray,
+        rank: int,
+        support: np.ndarray,
+        used: int,
+    ) -> None:
+        s, k = A.shape[1], Y.shape[1]
+        self.A, self.Y = A, Y
+        self.df = len(A) - used - s  # degrees of freedom of the residuals
+        basis, triangle = linalg.qr(A, mode="economic")
+        if np.any(np.abs(np.diag(triangle)) <= _DEPENDENT * np.linalg.norm(triangle, axis=0)):
+            raise ValueError(
+                "the predictors that are adjusted for must be linearly independent, but one is a "
+                "combination of others: leave it out and fit again"
+            )
+        root = linalg.solve_triangular(triangle, np.eye(s))
+        self.inverse = root @ root.T  # (s, s), G⁻¹ with G = AᵀA
+        self.least_squares = linalg.solve_triangular(triangle, basis.T @ Y)  # (s, k), B
+        left = Y - basis @ (basis.T @ Y)
+        self.noise = left.T @ left / self.df  # (k, k), Σ, unbiased
+        # factors of Θ̂ = URᵀ with responses weighted by the noise, and M with U = BM, N = MRᵀ
+        self.U, self.R, self.M = np.zeros((s, rank)), np.zeros((k, rank)), np.zeros((k, rank))
+        self.weakest_layer = 0.0
+        if not rank:
+            return
+        noise = self.noise[np.ix_(columns, columns)]
+        scale = np.sqrt(np.diag(noise))
+        scale[~(scale > 0)] = 1.0  # of responses without noise
+        basis, triangle = linalg.qr(A[:, support], mode="economic")
+        fitted = basis.T @ Y[:, columns]
+        _, values, right = linalg.svd(fitted / scale, full_matrices=False)
+        self.R[columns] = right[:rank].T * scale[:, None]
+        self.M[columns] = right[:rank].T / scale[:, None]
+        self.U[support] = linalg.solve_triangular(triangle, fitted @ self.M[columns])
+        # squared size of the weakest layer, relative to the largest layer of noise alone, which is
+        # √(sλ) + √k with λ the largest eigenvalue of the correlations of the noise
+        largest = max(float(np.linalg.eigvalsh(noise / np.outer(scale, scale))[-1]), 0.0)
+        limit = (len(support) * largest) ** 0.5 + len(columns) ** 0.5
+        self.weakest_layer = float(values[rank - 1] / limit) ** 2
+
+
+class TangentModel(LowRankFit):
+    """Y = AΘ + E with Θ near a matrix of low rank.
 
     The estimate is the least squares fit B, projected on the tangent space of the matrices of
     rank r at the reduced-rank fit Θ̂ = U·Rᵀ. With G = AᵀA, P = U(UᵀGU)⁻¹UᵀG and the projection N
@@ -26,142 +76,23 @@ class TangentModel:
     PB + (I − P)BN. If A has exactly the predictors of Θ̂, it is Θ̂ itself.
     """
 
-    A: np.ndarray  # (n_samples, s) predictors that are adjusted for
-    Y: np.ndarray  # (n_samples, k) responses
-    columns: np.ndarray  # responses whose coefficients span the row space
-    rank: int  # rank r
-    support: np.ndarray  # columns of A on which Θ̂ is not zero
-    used: int  # degrees of freedom that the intercept and the predictors that are always kept used
-    projected: bool = True  # whether the estimate is projected; otherwise it is B
-
-    @cached_property
-    def df(self) -> int:
-        """Degrees of freedom of the residuals of B."""
-        return len(self.A) - self.used - self.A.shape[1]
-
-    @cached_property
-    def _triangle(self) -> tuple[np.ndarray, np.ndarray]:
-        basis, triangle = linalg.qr(self.A, mode="economic")
-        sizes = np.abs(np.diag(triangle))
-        norms = np.sqrt(np.sum(triangle**2, axis=0))
-        if np.any(sizes <= _DEPENDENT * norms):
-            raise ValueError(
-                "the predictors that are adjusted for must be linearly independent, but one is a "
-                "combination of others: leave it out and fit again"
-            )
-        return basis, triangle
-
-    @cached_property
-    def inverse(self) -> np.ndarray:
-        """G⁻¹, of shape (s, s)."""
-        root = linalg.solve_triangular(self._triangle[1], np.eye(self.A.shape[1]))
-        return root @ root.T
-
-    @cached_property
-    def least_squares(self) -> np.ndarray:
-        """B, of shape (s, k)."""
-        basis, triangle = self._triangle
-        return linalg.solve_triangular(triangle, basis.T @ self.Y)
-
-    @cached_property
-    def noise(self) -> np.ndarray:
-        """Covariance of the noise in the responses, of shape (k, k), unbiased."""
-        basis = self._triangle[0]
-        left = self.Y - basis @ (basis.T @ self.Y)
-        return left.T @ left / self.df
-
-    @cached_property
-    def scale(self) -> np.ndarray:
-        """Standard deviations of the noise in ``columns``, 1 for responses without noise."""
-        deviations = np.sqrt(np.diag(self.noise)[self.columns])
-        return np.where(deviations > 0, deviations, 1.0)
-
-    @cached_property
-    def _whitened(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Least squares on the support with orthonormal predictors Q, where A = QR there.
-
-        R, the coefficients, and the singular values and right vectors of these over ``scale``.
-        """
-        basis, triangle = linalg.qr(self.A[:, self.support], mode="economic")
-        fitted = basis.T @ self.Y[:, self.columns]
-        _, values, right = linalg.svd(fitted / self.scale, full_matrices=False)
-        return triangle, fitted, values, right.T
-
-    @cached_property
-    def weakest_layer(self) -> float:
-        """Squared size of the weakest layer, relative to the largest layer of noise alone.
-
-        The latter is √(sλ) + √k, with λ the largest eigenvalue of the correlations of the noise.
-        """
-        noise = self.noise[np.ix_(self.columns, self.columns)] / np.outer(self.scale, self.scale)
-        largest = max(float(np.linalg.eigvalsh(noise)[-1]), 0.0)
-        limit = (len(self.support) * largest) ** 0.5 + len(self.columns) ** 0.5
-        return float(self._whitened[2][self.rank - 1] / limit) ** 2
-
-    @cached_property
-    def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U, R and the map M from rows of B to rows of U, so that N = MRᵀ."""
-        s, k, t = self.A.shape[1], self.Y.shape[1], self.columns
-        U, R, M = np.zeros((s, self.rank)), np.zeros((k, self.rank)), np.zeros((k, self.rank))
-        if not self.rank:
-            return U, R, M
-        triangle, fitted, _, right = self._whitened
-        right = right[:, : self.rank]
-        R[t] = right * self.scale[:, None]
-        M[t] = right / self.scale[:, None]
-        U[self.support] = linalg.solve_triangular(triangle, fitted @ M[t])
-        return U, R, M
-
-    @cached_property
-    def fit(self) -> np.ndarray:
-        """The reduced-rank fit Θ̂, of shape (s, k)."""
-        U, R, _ = self.factors
-        return U @ R.T
-
-    @cached_property
-    def row_projection(self) -> np.ndarray:
-        """N, of shape (k, k); rows of B are multiplied by it from the right."""
-        if not self.projected:
-            return np.eye(self.Y.shape[1])
-        _, R, M = self.factors
-        return M @ R.T
-
-    @cached_property
-    def left_inverse(self) -> np.ndarray:
-        """(UᵀGU)⁻¹, of shape (r, r)."""
-        fitted = self.A @ self.factors[0]
-        return np.linalg.inv(fitted.T @ fitted)
-
-    @cached_property
-    def left_covariance(self) -> np.ndarray:
-        """U(UᵀGU)⁻¹Uᵀ, the part of G⁻¹ along the column space of Θ̂."""
-        U = self.factors[0]
-        return U @ self.left_inverse @ U.T
-
-    @cached_property
-    def estimate(self) -> np.ndarray:
-        """PB + (I − P)BN, of shape (s, k)."""
-        U, B = self.factors[0], self.least_squares
-        along = U @ (self.left_inverse @ ((self.A @ U).T @ self.Y)) if self.rank else 0 * B
-        return along + (B - along) @ self.row_projection
-
-    @cached_property
-    def row_noise(self) -> np.ndarray:
-        """NᵀΣN: the noise within the row space, of shape (k, k)."""
-        N = self.row_projection
-        return N.T @ self.noise @ N
-
-    @cached_property
-    def second_order(self) -> float:
-        """Factor τ of the variance that comes from errors in both factors at the same time."""
-        M = self.factors[2]
-        return float(np.trace(M.T @ self.noise @ M @ self.left_inverse)) if self.rank else 0.0
-
-    @cached_property
-    def noise_beside(self) -> np.ndarray:
-        """Variances of the noise outside of the row space, of shape (k,)."""
-        beside = np.eye(len(self.noise)) - self.row_projection
-        return np.einsum("ji,jl,li->i", beside, self.noise, beside)
+    def __init__(self, *data: Any, projected: bool) -> None:
+        """Data of :class:`LowRankFit`, and whether the estimate is projected; if not, it is B."""
+        super().__init__(*data)
+        U, R, M, noise = self.U, self.R, self.M, self.noise
+        self.projected = projected
+        self.fit = U @ R.T  # (s, k)
+        self.row_projection = N = M @ R.T if projected else np.eye(len(noise))  # (k, k)
+        fitted = self.A @ U
+        inverse = np.linalg.inv(fitted.T @ fitted)
+        self.left_covariance = U @ inverse @ U.T  # (s, s), the part of G⁻¹ along Θ̂
+        along = U @ (inverse @ (fitted.T @ self.Y))
+        self.estimate = along + (self.least_squares - along) @ N  # (s, k)
+        self.row_noise = N.T @ noise @ N  # (k, k), within the row space
+        beside = np.eye(len(noise)) - N
+        self.noise_beside = np.einsum("ji,jl,li->i", beside, noise, beside)  # (k,), outside of it
+        # τ, the factor of the variance from errors in both factors at the same time
+        self.second_order = float(np.trace(M.T @ noise @ M @ inverse))
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
         """Variances of the entries of ``rows @ estimate``, of shape (m, k).
@@ -171,11 +102,8 @@ class TangentModel:
         whole = np.einsum("ij,jl,il->i", rows, self.inverse, rows)[:, None]
         along = np.einsum("ij,jl,il->i", rows, self.left_covariance, rows)[:, None]
         across = np.maximum(whole - along, 0.0)
-        return (
-            along * np.diag(self.noise)
-            + across * np.diag(self.row_noise)
-            + across * self.second_order * self.noise_beside
-        )
+        within = np.diag(self.row_noise) + self.second_order * self.noise_beside
+        return along * np.diag(self.noise) + across * within
 
     def functional_variance(self, left: np.ndarray, right: np.ndarray) -> float:
         """Variance of ⟨left·rightᵀ, estimate⟩, to first order.
