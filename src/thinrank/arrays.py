@@ -113,6 +113,16 @@ def on_host(x: Array) -> bool:
     return getattr(device_of(x), "type", "cpu") == "cpu" and not is_cupy_array(x)
 
 
+def all_finite(x: Array) -> bool:
+    """Whether no entry is NaN or infinite; without a copy unless the sum is not finite."""
+    xp = namespace(x)
+    if xp.isdtype(x.dtype, ("bool", "integral")):
+        return True
+    with without_overflow_warnings():
+        total = xp.sum(x)
+    return math.isfinite(abs(total)) or bool(xp.all(xp.isfinite(x)))
+
+
 def eps(x: Array) -> float:
     """Distance from 1 to the next number in the dtype of ``x``."""
     return float(namespace(x).finfo(x.dtype).eps)

@@ -31,9 +31,7 @@ def check_finite(name: str, array: Any) -> None:
         array = np.asarray(array)
     if getattr(array.dtype, "kind", "f") not in "biufc":  # other libraries have numbers only
         raise ValueError(f"{name} must contain numbers, got an array of type {array.dtype}")
-    xp = arrays.namespace(array)
-    exact = xp.isdtype(array.dtype, ("bool", "integral"))
-    if not exact and not bool(xp.all(xp.isfinite(array))):
+    if not arrays.all_finite(array):
         raise ValueError(f"{name} must be finite, but NaN or infinity was found")
 
 

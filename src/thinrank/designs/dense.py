@@ -144,7 +144,9 @@ class Dense(BlockwiseDesign):
         return xp.sqrt(squares)
 
     def _row_blocks(self) -> Iterator[slice]:
-        return slices(self.shape[0], max(1, BLOCK_ENTRIES // max(self.shape[1], 1)))
+        # every call takes as long as some 10⁷ entries on an accelerator
+        entries = BLOCK_ENTRIES if arrays.on_host(self.array) else 64 * BLOCK_ENTRIES
+        return slices(self.shape[0], max(1, entries // max(self.shape[1], 1)))
 
 
 class MeanFilled(Dense):
