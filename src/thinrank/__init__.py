@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     )
     from thinrank.accelerator import to_device
     from thinrank.core.factors import Factors
+    from thinrank.core.journal import checkpoint
     from thinrank.core.result import Solution
-    from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
@@ -88,7 +88,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
         "SparseSVD": "thinrank.matrices.sparse_svd",
         "__version__": "thinrank.version",
-        "checkpoint": "thinrank.estimators.checkpoints",
+        "checkpoint": "thinrank.core.journal",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
         "to_device": "thinrank.accelerator",

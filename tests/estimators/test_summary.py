@@ -254,10 +254,10 @@ def test_notebooks_show_what_was_found_with_escaped_names(fitted):
     X, Y = frames()
     X.columns = ["<b>age</b>", "dose & co", "c", "d", "e"]
     est = tr.SparseReducedRankRegressor(1, 2, 2)
-    assert "thinrank-found" not in est._repr_html_()
+    assert "predictors" not in est._repr_html_()
     est.fit(X, Y)
     html = est._repr_mimebundle_()["text/html"]
-    found = html[html.index("thinrank-found") :]
+    found = html[html.rindex("<pre>") :]
     assert found in est._repr_html_()
     assert "sk-top-container" in html
     assert "&lt;b&gt;age" in found

@@ -8,7 +8,6 @@ import enum
 import io
 import json
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,7 +19,7 @@ import numpy as np
 ValueT = TypeVar("ValueT")
 ClassT = TypeVar("ClassT", bound=type)
 
-_FORMAT = "thinrank checkpoint 3"
+_FORMAT = "thinrank checkpoint 4"
 
 
 class Journal:
@@ -88,8 +87,7 @@ class Journal:
         self._open = False
 
     def _write(self, entry: dict[str, Any]) -> None:
-        text = json.dumps(entry)
-        line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
+        line = f"{json.dumps(entry)}\n".encode()
         try:
             with open(self._path, "r+b" if self._end else "wb") as file:
                 file.seek(self._end)
@@ -103,7 +101,54 @@ class Journal:
         self._end += len(line)
 
 
+PATH: ContextVar[Path | None] = ContextVar("checkpoint", default=None)
 _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+@contextmanager
+def checkpoint(path: str | Path) -> Iterator[None]:
+    """A block in which a fit stores its progress, and continues from what is stored.
+
+    Models of a search for sizes and iterations of a fit are written to a file when they have been
+    computed. If the process ends before the fit, by Ctrl-C, for lack of memory or because the
+    machine was switched off, the same fit with the same file continues where it ended. The result
+    is the same, to the last bit, as that of a fit without interruption on the same machine with the
+    same number of threads.
+
+    Parameters
+    ----------
+    path : path
+        The file, in an existing folder. It belongs to one fit: data and parameters other than
+        ``verbose`` and ``callback`` are compared with those of the file, and an error says which of
+        them differ. Delete it when the fit is done.
+
+    Raises
+    ------
+    ValueError
+        By the fit, if the file belongs to another fit or is no checkpoint.
+
+    Notes
+    -----
+    All estimators and baselines can be used, with NumPy arrays, sparse matrices, data frames and
+    operators. The file is a text file in JSON, without pickled objects; its size is that of the
+    models that were compared. Callbacks are called again for models that are read from the file,
+    not for iterations of a fit.
+
+    Examples
+    --------
+    >>> import os, tempfile, thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(30, 10, 5, 1, 2, 2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with tr.checkpoint(os.path.join(folder, "fit.checkpoint")):
+    ...         est = tr.SparseReducedRankRegressor().fit(X, Y)  # this may take hours
+    >>> est.rank_
+    1
+    """
+    token = PATH.set(Path(path))
+    try:
+        yield
+    finally:
+        PATH.reset(token)
 
 
 @contextmanager
@@ -141,13 +186,12 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
     begin = 0
     with open(path, "rb") as file:
         for line in file:
-            sum_, _, text = line.partition(b" ")
             end = begin + len(line)
             try:
-                if not line.endswith(b"\n") or int(sum_, 16) != zlib.crc32(text[:-1]):
-                    return
-                entry = json.loads(text)
+                entry = json.loads(line)
             except ValueError:
+                return
+            if not line.endswith(b"\n") or not isinstance(entry, dict):
                 return
             yield begin, entry, end
             begin = end

@@ -36,17 +36,15 @@ def described(
     design, weight, kept = data.design, data.sample_weight, data.kept
     scales = _scales(data, result, center, standardize)
     scale = arrays.from_numpy(scales.canonical, result.factors.V)
-    feature_scale = result.feature_scale
-    values = products = None
-    if result.moments is None:
-        found = canonical(result.factors, design, weight, scale, center=center, known=result.scores)
+    feature_scale, moments = result.feature_scale, result.moments
+    if moments is None:
+        found = _canonical(result.factors, design, weight, scale, center)
     else:
-        found, products = _canonical_by_moments(result.factors, result.moments, scale)
-        feature_scale = result.moments.part.deviation_x
-    if len(kept):
-        values = design.columns(arrays.indices(kept, design.prototype))
+        found = _canonical_by_moments(result.factors, moments, scale)
+        feature_scale = moments.part.deviation_x
+    values = design.columns(arrays.indices(kept, design.prototype)) if len(kept) else None
     if result.family is None and values is None:
-        left = scales.totals - _gains(data, found, products)
+        left = scales.totals - _gains(data, found)
     else:
         linear = found.scores @ found.factors.V.T + found.factors.V @ found.means + result.intercept
         linear = linear if values is None else linear + values @ kept_coef.T
@@ -89,75 +87,60 @@ def _deviations(design: Design, weight: Array | None, used: np.ndarray, center: 
 # ---------------------------------------------------------------------- canonical factors
 
 
-class Canonical(NamedTuple):
+class _Canonical(NamedTuple):
     """Canonical factors of a coefficient matrix."""
 
-    factors: Factors  # U and V
+    factors: Factors
     means: Array  # (rank,) means of XU over the training rows; zeros without centering
-    scores: Array | None  # (n_samples, rank) XU minus the means, if X is in memory
     # (rank,) variances of the scores, decreasing. They are those of the part of the fit that
     # belongs to each factor, summed over the scaled responses
     variances: np.ndarray
+    scores: Array | None = None  # (n_samples, rank) XU minus the means, if X is in memory
+    products: np.ndarray | None = None  # (n_targets, rank) YᵀXU, centered, if it is not
 
 
-def canonical(
-    factors: Factors,
-    design: Design,
-    weight: Array | None,
-    scale: Array,
-    *,
-    center: bool,
-    known: tuple[Array, Array] | None = None,
-) -> Canonical:
+def _canonical(
+    factors: Factors, design: Design, weight: Array | None, scale: Array, center: bool
+) -> _Canonical:
     """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
 
     The columns of XU (centered) become orthogonal and ordered by decreasing variance, and those of
     V, with rows divided by ``scale``, orthonormal. In each of the latter the entry of largest
     absolute value is positive. This is the singular value decomposition of the scaled fit
     XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero.
-
-    Shapes: ``scale`` (n_targets,); ``known``: XU minus its means, and these.
     """
     xp = arrays.namespace(factors.V)
     if factors.rank == 0:
         scores = arrays.zeros((design.shape[0], 0), factors.V)
-        return Canonical(factors, arrays.zeros((0,), factors.V), scores, np.zeros(0))
-    if known is None:
-        rows = factors.row_support
-        if 2 * rows.shape[0] > factors.shape[0]:
-            scores = design @ factors.U
-        else:
-            scores = design.columns(rows) @ factors.rows_in_use
-        means = scores[0, :] * 0
-        if center:
-            average = (
-                xp.mean(scores, axis=0) if weight is None else weight @ scores / xp.sum(weight)
-            )
-            scores, means = scores - average, average
+        return _Canonical(factors, arrays.zeros((0,), factors.V), np.zeros(0), scores)
+    rows = factors.row_support
+    if 2 * rows.shape[0] > factors.shape[0]:
+        scores = design @ factors.U
     else:
-        scores, means = known
-    total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
-    root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
+        scores = design.columns(rows) @ factors.rows_in_use
+    own = arrays.zeros((design.shape[0],), scores) + 1 if weight is None else weight
+    total = xp.sum(own)
+    means = own @ scores / total if center else scores[0, :] * 0
+    scores = scores - means
+    root = scores * xp.sqrt(own)[:, None]
     missing = scores.shape[1] - scores.shape[0]
     if missing > 0:
         root = xp.concat([root, arrays.zeros((missing, scores.shape[1]), scores)], axis=0)
     found, turn, squares = _turned(factors, xp.linalg.qr(root)[1], scale)
-    return Canonical(found, means @ turn, scores @ turn, squares / total)
+    return _Canonical(found, means @ turn, squares / float(total), scores @ turn)
 
 
-def _canonical_by_moments(
-    factors: Factors, moments: BlockForm, scale: Array
-) -> tuple[Canonical, np.ndarray]:
-    """Canonical factors without the rows of X, and inner products of the scores with responses."""
+def _canonical_by_moments(factors: Factors, moments: BlockForm, scale: Array) -> _Canonical:
+    """Canonical factors without the rows of X."""
     U = np.asarray(factors.rows_in_use, dtype=np.float64)
     inner, products, means = moments.of_scores(factors.row_support, U)
     if factors.rank == 0:
-        return Canonical(factors, means, None, np.zeros(0)), products
+        return _Canonical(factors, means, np.zeros(0), products=products)
     values, vectors = np.linalg.eigh(inner)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     found, turn, squares = _turned(factors, root.astype(factors.U.dtype), scale)
     means = (means @ turn).astype(factors.U.dtype)
-    return Canonical(found, means, None, squares / moments.samples), products @ turn
+    return _Canonical(found, means, squares / moments.samples, products=products @ turn)
 
 
 def _turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:
@@ -283,8 +266,7 @@ def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray
     elif data.entry_weight is None:
         responses = standardize(Dense(Y), sample_weight=data.sample_weight, center=center)
         deviation = _to_float(responses.scale)
-        total = Y.shape[0] if weights is None else _to_float(weights).sum()
-        squares = deviation**2 * total
+        squares = deviation**2 * (Y.shape[0] if weights is None else _to_float(weights).sum())
     else:
         xp = arrays.namespace(Y)
         number = xp.sum(weights, axis=0)
@@ -297,13 +279,12 @@ def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray
     return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
 
 
-def _gains(data: TrainingData, fit: Canonical, products: Array | None = None) -> np.ndarray:
+def _gains(data: TrainingData, fit: _Canonical) -> np.ndarray:
     """Decrease of the squares of each response by a least squares fit; of shape (n_targets,).
 
     With orthogonal scores T it is 2·vⱼᵀ(Tᵀyⱼ − ½(TᵀT)vⱼ), which needs no array of the size of Y.
-    ``products`` are YᵀT, if they are known.
     """
-    weights = data.sample_weight
+    weights, products = data.sample_weight, fit.products
     xp = arrays.namespace(fit.factors.V)
     if products is None:
         products = data.Y.T @ (fit.scores if weights is None else fit.scores * weights[:, None])

@@ -314,11 +314,6 @@ TABLES = {
 
 def _decreasing(sizes: np.ndarray, most: int | None) -> np.ndarray:
     """Positions of the largest numbers, the largest first; of equal ones the first comes first."""
-    if most is not None and 2 * most < len(sizes):
-        # sorting millions of coefficients would take seconds
-        least = np.partition(sizes, len(sizes) - most)[len(sizes) - most] if most else np.inf
-        few = np.flatnonzero(sizes >= least)
-        return few[np.argsort(-sizes[few], kind="stable")][:most]
     return np.argsort(-sizes, kind="stable")[:most]
 
 

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from importlib.metadata import version
+from numbers import Integral
+from typing import Any, cast
 
+import joblib
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_callback, is_auto
-from thinrank.core.contracts import Solver
+from thinrank.core.contracts import Solver, is_design
 from thinrank.core.factors import Factors
+from thinrank.core.journal import PATH as CHECKPOINT
+from thinrank.core.journal import Journal, is_recording, recording
 from thinrank.core.progress import progress_bar, with_progress_bar
 from thinrank.core.resources import explained, one_thread_if_small
 from thinrank.core.result import History, Outcome, Record, Sizes, Solution, Status
 from thinrank.core.warnings import SelectionWarning
+from thinrank.designs import Standardization, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
-from thinrank.estimators import checkpoints
-from thinrank.estimators.problem import FitResult, Problem, TrainingData
+from thinrank.estimators.input_types import lazy_rows, without_mask
+from thinrank.estimators.problem import FitResult, Problem, TrainingData, live
 from thinrank.estimators.validation import check_criterion
 from thinrank.minimize import as_solver, as_start, check_sizes, seed_from, solution_of, solve
 from thinrank.selection.choice import Evaluation, check_refit_rule
@@ -41,10 +48,7 @@ from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward, Given
 from thinrank.starts.elimination import MOST_ROWS, eliminates_quickly, most_at_once
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
+_SIZES = "rank", "row_sparsity", "column_sparsity"
 _MEANS = "the means of the responses"
 _KEPT = "the predictors that are always kept"
 # Number of looks at the data, each in units of the noise that the best model of the last leaves. In
@@ -71,10 +75,9 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     is recorded for derivatives.
     """
     before, X = dict(vars(estimator)), arguments["X"]
-    path = checkpoints.PATH.get()
     try:
         with (
-            nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
+            _recorded(estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
             arrays.without_gradients(X),
         ):
@@ -85,6 +88,41 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         if isinstance(error, MemoryError):
             raise explained(error) from error
         raise
+
+
+def _recorded(estimator: Any, arguments: dict[str, Any]) -> Any:
+    """A context in which a fit is stored, if it is in the block of a checkpoint."""
+    path = CHECKPOINT.get()
+    if path is None or is_recording():  # a fit within a fit is part of it
+        return nullcontext()
+    parameters = estimator.get_params(deep=False)
+    without_effect = ("callback", "verbose")
+    known = {**arguments, **{k: v for k, v in parameters.items() if k not in without_effect}}
+    identity = {name: _fingerprint(name, value) for name, value in known.items()}
+    identity["the estimator"] = type(estimator).__qualname__
+    identity["the version of thinrank"] = version("thinrank")
+    return recording(Journal(path, identity))
+
+
+def _fingerprint(name: str, value: Any) -> str:
+    """A text that is the same for equal values, in any process, and hardly for others."""
+    value = without_mask(lazy_rows(name, value))
+    if isinstance(value, Iterator):
+        raise ValueError(
+            f"{name} cannot be compared with that of a checkpoint: pass a list instead of an "
+            "iterator"
+        )
+    if isinstance(value, LinearOperator) or is_design(value):
+        # products with three vectors, since the entries may not be known
+        design = as_design(value)
+        probes = np.random.default_rng(0).standard_normal((design.shape[1], 3))
+        value = design @ arrays.from_numpy(probes, design.prototype)
+    if arrays.is_array(value):
+        value = arrays.to_numpy(value)
+    try:
+        return str(joblib.hash(value))
+    except Exception as error:  # whatever an object raises that cannot be pickled
+        raise ValueError(f"{name} cannot be compared with that of a checkpoint: {error}") from error
 
 
 def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
@@ -161,9 +199,8 @@ def fit_problem(
     for message, category in doubts:
         messages.append(message)
         warnings.warn(message, category, stacklevel=4)
-    user = last.to_user(factors)
     return FitResult(
-        *user,
+        *last.to_user(factors),
         family,
         params,
         records,
@@ -174,7 +211,6 @@ def fit_problem(
         problem.feature_scale,
         held_out,
         last.target_units(),
-        last.scores(factors, user[0]),
         problem.moments,
     )
 
@@ -190,14 +226,60 @@ def _are_counts(Y: Any) -> bool:
 def problem_of(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
     """The problem of an estimator; that of row blocks is made from moments."""
     if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
-        from thinrank.estimators.block_problem import block_problem  # few data are in blocks
-
-        return block_problem(estimator, solver, data)
+        return _of_blocks(estimator, solver, data)
     return Problem.prepare(
         data,
         fit_intercept=estimator.fit_intercept,
         standardize_columns=estimator.standardize,
         scale=estimator.standardize and solver.adapts_to_units,
+    )
+
+
+def _of_blocks(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
+    """The least squares problem of row blocks, from their moments, after one pass."""
+    from thinrank.forms.block_moments import BlockForm, BlockMoments  # few data are in blocks
+    from thinrank.losses.quadratic import FormLoss
+
+    X: Any = data.design
+    weight, center, scale = data.sample_weight, estimator.fit_intercept, estimator.standardize
+    Y, splits = X.beside(data.Y), []
+    # those of a search over a grid are always searched
+    searched = any(is_auto(getattr(estimator, size, "auto")) for size in _SIZES)
+    held_out = searched and check_criterion(getattr(estimator, "criterion", "cv")) is None
+    if held_out and isinstance(estimator.cv, Integral) and not isinstance(estimator.cv, bool):
+        seed = seed_from(estimator.random_state)
+        splits = make_partitions(estimator.cv, weight, X.shape[0], seed)[0]
+    moments = BlockMoments(
+        X,
+        Y,
+        weight,
+        center=center,
+        scale=scale,
+        splits=checked_splits(splits, X.shape[0]),
+        whole_gram=searched and X.shape[1] <= MOST_ROWS,
+    )
+    part = moments.whole
+    mean_x, mean_y, deviation_x = (
+        arrays.from_numpy(x, X.prototype) for x in (part.mean_x, part.mean_y, part.deviation_x)
+    )
+    scaled = scale and solver.adapts_to_units
+    live_columns = live(part.deviation_y) if scaled else None
+    targets = np.arange(Y.shape[1]) if live_columns is None else live_columns
+    own = part.deviation_y[targets]
+    constant = not own.any() and (scaled or center)
+    form = BlockForm(moments, part, targets, own if scaled or constant else np.ones(len(own)))
+    target_scale = arrays.from_numpy(own, X.prototype) if scaled and not constant else None
+    return Problem(
+        FormLoss(form, ridge=0.0),
+        Standardization(X, mean_x if center else None, deviation_x if scale else None),
+        mean_y if center else None,
+        target_scale,
+        target_scale,
+        live(part.deviation_x) if scale else None,
+        live_columns,
+        (X.shape[1], Y.shape[1]),
+        rescales=target_scale is not None and len(own) > 1,
+        moments=form,
     )
 
 
@@ -318,9 +400,8 @@ def chosen_sizes(
     estimator: Any, problem: Problem, data: TrainingData, solver: Solver
 ) -> tuple[dict[str, Any], Found | None]:
     """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
-    names = ("rank", "row_sparsity", "column_sparsity", "ridge")
-    given = {name: getattr(estimator, name) for name in names}
-    if not any(is_auto(value) for value in list(given.values())[:3]):
+    given = {name: getattr(estimator, name) for name in (*_SIZES, "ridge")}
+    if not any(is_auto(given[name]) for name in _SIZES):
         if is_auto(estimator.ridge):
             given["ridge"] = 0.0
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange

@@ -96,8 +96,6 @@ class FitResult(NamedTuple):
     held_out_r2: np.ndarray | None = None
     # (n_columns,) what the final fit divided the responses by; None if it did not scale them
     target_units: np.ndarray | None = None
-    # (n_samples, rank) XU minus its means, and these means, if the fit knows them
-    scores: tuple[Array, Array] | None = None
     moments: Any = None  # of all rows, if these are not in memory
 
 
@@ -446,7 +444,8 @@ class Problem:
         mean, loadings = self._free_coefficients(factors)
         intercept = arrays.zeros((user.shape[1],), like=user.V)
         if mean is not None:
-            intercept = mean - user.V @ self._mean_scores(user)
+            means = arrays.take_rows(self.columns.center, user.row_support)
+            intercept = mean - user.V @ (user.rows_in_use.T @ means)
         kept = None
         if self.kept is not None:
             kept = self.kept.coefficients(user, loadings)
@@ -474,19 +473,6 @@ class Problem:
         if self.live_columns is not None:
             free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
         return (None, free) if self.columns.center is None else (free[0, :], free[1:, :])
-
-    def scores(self, factors: Factors, user: Factors) -> tuple[Array, Array] | None:
-        """XU minus its means, and these means, from what a fit holds; None if too little."""
-        held = getattr(self.loss, "scores_held", None)  # losses of row blocks hold no columns
-        known = None if held is None or self.kept is not None else held(factors)
-        if known is None:
-            return None
-        centred = self.columns.center is not None
-        return known, self._mean_scores(user) if centred else known[0, :] * 0
-
-    def _mean_scores(self, user: Factors) -> Array:
-        """Means of XU, for coefficients in the user's units."""
-        return user.rows_in_use.T @ arrays.take_rows(self.columns.center, user.row_support)
 
     def start(self, start: Any) -> Any:
         """A start given in the user's units, in the solver's; anything else passes."""

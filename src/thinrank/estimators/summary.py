@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -250,19 +250,14 @@ def _too_optimistic(found: Findings) -> list[str]:
     inside = found.r2[found.responses]
     outside = found.held_out_r2[found.responses]
     mean, held_out = _mean(inside), _mean(outside)
-    if found.n_samples < _FEW_SAMPLES:
+    few = found.n_samples < _FEW_SAMPLES
+    if few or (found.n_samples < _CHOSEN_BY_LUCK and mean - held_out > _LUCK_MATTERS):
         # with 40 samples it exceeds that on new rows by 0.03
-        amount = "" if found.deviance else ", by about 0.2 with 20 samples"
+        amount = ", by about 0.2 with 20 samples" if few and not found.deviance else ""
         said.append(
             f"With {found.n_samples} samples the held-out {found.measure} is optimistic{amount}, "
             "because the sizes were chosen by the same errors. cross_val_score, which "
             "repeats the choice in every fold, has no such bias."
-        )
-    elif found.n_samples < _CHOSEN_BY_LUCK and mean - held_out > _LUCK_MATTERS:
-        said.append(
-            f"The sizes were chosen by the error on held-out rows, so that with {found.n_samples} "
-            f"samples the held-out {found.measure} of the chosen model is too high. "
-            "cross_val_score, which repeats the choice in every fold, has no such bias."
         )
     if mean - held_out > _LOWER_BY and held_out < _LOWER_THAN * mean:
         said.append(
@@ -392,23 +387,18 @@ default="coefficients"
         lines[0] += f", {_counted(p, 'predictor')}, {_counted(k, found.noun)}"
         lines.append("")
         lines += _wrapped(self.sentences)
-        for shown in self._shown(TABLES):
-            lines += ["", *shown.text()]
+        for shown in self._shown_tables():
+            lines += ["", *shown]
         if self.cautions:
             lines += ["", "What to distrust", *_wrapped(self.cautions, "- ")]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Sentences, tables of factors and responses, and what to distrust."""
-        parts = [f"<p>{escape(sentence)}</p>" for sentence in self.sentences]
-        parts += [shown.html() for shown in self._shown(("factors", "responses"))]
-        if self.cautions:
-            items = "".join(f"<li>{escape(caution)}</li>" for caution in self.cautions)
-            parts.append(f"<p><b>What to distrust</b></p><ul>{items}</ul>")
-        return f'{_STYLE}<div class="thinrank-found">{"".join(parts)}</div>'
+        """The text, for notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
 
-    def _shown(self, names: Collection[str]) -> Iterator[_Table]:
-        """Those of some tables that have something to say."""
+    def _shown_tables(self) -> Iterator[list[str]]:
+        """The lines of those tables that have something to say, each with its first rows."""
         found, several = self._found, len(self.response_names) > 1
         measure = f"{self.measure[0].upper()}{self.measure[1:]} of the {_nouns(found.noun)}"
         share = f"Factors, with the share of the {found.share_of} that each explains"
@@ -420,7 +410,7 @@ default="coefficients"
             "coefficients": ("Coefficients, the largest (standardized) first", pairs),
         }
         for name, (title, total) in totals.items():
-            if name not in names or not total:
+            if not total:
                 continue
             columns = self.table(name, self._max_rows)
             if found.held_out_r2 is None:
@@ -432,8 +422,13 @@ default="coefficients"
                 columns["predictor"] = list(map(str.__add__, columns["predictor"], marks))
             numbers = [j for j, x in enumerate(columns.values()) if not isinstance(x[0], str)]
             cells = ([_cell(name, key, x) for x in column] for key, column in columns.items())
+            rows = list(zip(*cells, strict=True))
             headers = [_HEADERS.get(key, key) for key in columns]
-            yield _Table(title, headers, list(zip(*cells, strict=True)), numbers, total)
+            lines = [title, *text_table(headers, rows, numbers)]
+            if more := total - len(rows):
+                noun = "coefficient" if name == "coefficients" else headers[0]
+                lines.append(f"  … and {more} more {noun}{'s' * (more > 1)}")
+            yield lines
 
 
 _HEADERS = {"r2": "training", "held_out_r2": "held out"}
@@ -445,41 +440,6 @@ def _cell(table: str, column: str, value: Any) -> str:
             return f"{value:.4g}"
         return percent(value) if column == "share" else number(value)
     return _as_fits(value) if table == "factors" and isinstance(value, str) else str(value)
-
-
-class _Table(NamedTuple):
-    """A table that is shown, with the first of its rows."""
-
-    title: str
-    headers: list[str]  # the first names the rows
-    rows: Sequence[Sequence[str]]
-    numbers: Sequence[int]  # the columns with numbers
-    total: int  # number of rows in full
-
-    @property
-    def more(self) -> str:
-        """How many rows are not shown; empty if all are."""
-        count = self.total - len(self.rows)
-        noun = "coefficient" if "coefficient" in self.headers else self.headers[0]
-        return f"… and {count} more {noun}{'s' * (count > 1)}" if count > 0 else ""
-
-    def text(self) -> list[str]:
-        lines = [self.title, *text_table(self.headers, self.rows, self.numbers)]
-        return [*lines, f"  {self.more}"] if self.more else lines
-
-    def html(self) -> str:
-        kinds = [' class="number"' * (j in self.numbers) for j in range(len(self.headers))]
-
-        def cells(tag: str, row: Sequence[str]) -> str:
-            pairs = zip(kinds, row, strict=True)
-            return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in pairs)
-
-        body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
-        return (
-            f"<table><caption>{escape(self.title)}</caption><thead><tr>"
-            f"{cells('th', self.headers)}</tr></thead><tbody>{body}</tbody></table>"
-            f"{f'<p>{self.more}</p>' * bool(self.more)}"
-        )
 
 
 def _counted(count: int, noun: str) -> str:
@@ -501,23 +461,6 @@ def _as_fits(text: str) -> str:
 
 
 def _wrapped(texts: list[str], mark: str = "") -> list[str]:
-    lines: list[str] = []
-    for text in texts:
-        lines += textwrap.wrap(
-            text,
-            WIDTH,
-            initial_indent=mark,
-            subsequent_indent=" " * len(mark),
-            break_on_hyphens=False,
-        )
-    return lines
-
-
-_STYLE = (
-    "<style>.thinrank-found{font-size:90%;line-height:1.4;max-width:60em}"
-    ".thinrank-found table{border-collapse:collapse;margin:.5em 0}"
-    ".thinrank-found caption{text-align:left;font-weight:bold;padding:.2em 0}"
-    ".thinrank-found th,.thinrank-found td{text-align:left;padding:.15em .8em .15em 0}"
-    ".thinrank-found .number{text-align:right}"
-    ".thinrank-found p{margin:.3em 0}</style>"
-)
+    indents = {"initial_indent": mark, "subsequent_indent": " " * len(mark)}
+    options: Any = {"break_on_hyphens": False, **indents}
+    return [line for text in texts for line in textwrap.wrap(text, WIDTH, **options)]
