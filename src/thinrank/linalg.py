@@ -17,12 +17,12 @@ from scipy.linalg import get_lapack_funcs
 from thinrank import arrays
 from thinrank.arrays import Array
 
-# Up to this number of entries a full SVD takes about as long as a truncated one, or less.
+# Up to this number of entries a full SVD takes about as long as a truncated one without a guess.
 _DENSE_SVD_ENTRIES = 250_000
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 FULL_SVD_SIZE = 64
 # Additional columns in a subspace iteration; Halko, Martinsson & Tropp (2011) recommend 5 to 10.
-OVERSAMPLING = 8
+_OVERSAMPLING = 8
 # Up to this number of entries the host decomposes a matrix faster than an accelerator, where that
 # takes a hundred launches.
 _MOST_ON_HOST = 256**2
@@ -150,50 +150,47 @@ def truncated_svd(
     *,
     shape: tuple[int, int] | None = None,
     like: Array | None = None,
+    guess: Array | None = None,
     seed: int = 0,
     tol: float = 1e-5,
 ) -> tuple[Array, Array, Array]:
-    """Leading singular triplets, without a full SVD when the matrix is large.
+    """Leading singular triplets, by subspace iteration if the matrix is large.
 
-    ``tol``: relative change of the singular values at which a subspace iteration stops.
+    ``matrix``: an array, or its products with blocks and those of its transpose, with ``shape`` and
+    an array ``like`` it. ``guess``: of the right singular vectors, None for random directions.
+    ``tol``: relative change of the singular values at which the iteration stops.
 
-    Shapes: ``matrix`` (m, n), ``U`` (m, q), ``s`` (q,), ``V`` (n, q).
+    Shapes: ``matrix`` (m, n), ``guess`` (n, q), ``U`` (m, q), ``s`` (q,), ``V`` (n, q).
     """
-    if isinstance(matrix, tuple):
-        product, transposed = matrix
-        if shape is None or like is None:
-            raise TypeError("shape and like must be given if matrix is a pair of functions")
-    else:
-        shape, like = matrix.shape, matrix
-        dense = matrix
-
-        def product(block: Array) -> Array:
-            return dense @ block
-
-        def transposed(block: Array) -> Array:
-            return dense.T @ block
-
+    if not isinstance(matrix, tuple):
+        shape, like, dense = matrix.shape, matrix, matrix
+        small = min(shape) <= FULL_SVD_SIZE or (
+            guess is None and shape[0] * shape[1] <= _DENSE_SVD_ENTRIES
+        )
+        if small:
+            left, values, right = svd(matrix)
+            return left[:, :rank], values[:rank], right[:rank, :].T
+        matrix = (lambda block: dense @ block), (lambda block: dense.T @ block)
+    assert shape is not None
+    assert like is not None
+    product, transposed = matrix
     xp = arrays.namespace(like)
-    small = min(shape)
-    rank = min(rank, small)
-    width = min(rank + OVERSAMPLING, small)
-    if not isinstance(matrix, tuple) and shape[0] * shape[1] <= _DENSE_SVD_ENTRIES:
-        left, values, right = xp.linalg.svd(matrix, full_matrices=False)
-        return left[:, :rank], values[:rank], right[:rank, :].T
-
-    basis, _ = xp.linalg.qr(product(random_block(shape[1], width, like, seed)))
-    values = arrays.zeros((width,), like=like)
+    rank = min(rank, *shape)
+    width = min(rank + _OVERSAMPLING, *shape)
+    block = arrays.zeros((shape[1], 0), like) if guess is None else guess
+    missing = max(width - block.shape[1], 0)
+    block = xp.concat([block, random_block(shape[1], missing, like, seed)], axis=1)
+    last = arrays.zeros((rank,), like=like)
     for _ in range(50):
+        basis, _ = xp.linalg.qr(product(block))
         # the singular values of basis.T @ A are those of A within the current subspace
-        right, triangle = xp.linalg.qr(transposed(basis))
-        inner_right, new_values, inner_left = xp.linalg.svd(triangle, full_matrices=False)
-        change = float(xp.max(xp.abs(new_values[:rank] - values[:rank])))
-        values = new_values
-        if width == small or change <= tol * float(values[0]):
+        block, triangle = xp.linalg.qr(transposed(basis))
+        inner_right, values, inner_left = svd(triangle)
+        values, change = values[:rank], float(arrays.max_abs(values[:rank] - last))
+        if width == min(shape) or change <= tol * float(arrays.max_abs(values)):
             break
-        basis, _ = xp.linalg.qr(product(right))
-    left = basis @ inner_left[:rank, :].T
-    return left, values[:rank], right @ inner_right[:, :rank]
+        last = values
+    return basis @ inner_left[:rank, :].T, values, block @ inner_right[:, :rank]
 
 
 def leading_left_vectors(
@@ -201,30 +198,12 @@ def leading_left_vectors(
 ) -> Array:
     """Leading left singular vectors of a matrix: at most ``rank``, and at most its numerical rank.
 
-    Small matrices are decomposed completely. For others a subspace iteration starts from a guess
-    of the right singular vectors, of shape (n, q). Singular values up to ``floor`` are considered
-    to be rounding errors.
+    ``guess``: of the right singular vectors, of shape (n, q). Singular values up to ``floor`` are
+    considered to be rounding errors.
     """
-    xp = arrays.namespace(matrix)
-    small = min(matrix.shape)
-    rank = min(rank, small)
-    if small <= FULL_SVD_SIZE:
-        left, values, _ = svd(matrix)
-    else:
-        missing = max(min(rank + OVERSAMPLING, small) - guess.shape[1], 0)
-        extra = random_block(matrix.shape[1], missing, matrix, seed=0)
-        basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
-        captured, tolerance = 0.0, max(1e-12, 0.1 * arrays.eps(matrix))
-        for _ in range(50):
-            right, triangle = xp.linalg.qr(matrix.T @ basis)
-            _, values, rotation = svd(triangle)
-            previous, captured = captured, arrays.inner(values[:rank], values[:rank])
-            if captured - previous <= tolerance * captured:
-                break
-            basis, _ = xp.linalg.qr(matrix @ right)
-        left = basis @ rotation.T
-    values = values[:rank]
-    clear = (values > max(matrix.shape) * arrays.eps(values) * values[:1]) & (values > floor)
+    xp, eps = arrays.namespace(matrix), arrays.eps(matrix)
+    left, values, _ = truncated_svd(matrix, rank, guess=guess, tol=max(1e-12, 0.1 * eps))
+    clear = (values > max(matrix.shape) * eps * values[:1]) & (values > floor)
     return left[:, : int(xp.count_nonzero(clear))]
 
 
