@@ -43,8 +43,7 @@ from thinrank.selection.splits import (
     held_out_splits,
     make_partitions,
 )
-from thinrank.solvers.exchanges import MANY_ROWS
-from thinrank.solvers.pursuit import Pursuit
+from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
 from thinrank.starts import Auto, Backward, Given
 from thinrank.starts.elimination import MOST_ROWS, eliminates_quickly, most_at_once
 

@@ -9,8 +9,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_positions
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
-from thinrank.solvers.exchanges import descending, exchange_scores
-from thinrank.solvers.pursuit import Pursuit
+from thinrank.solvers.pursuit import Pursuit, descending, exchange_scores
 from thinrank.solvers.row_fit import Fit, fit_rows
 
 

@@ -24,7 +24,7 @@ from thinrank.estimators.validation import (
     has_missing,
     rows_of_data,
 )
-from thinrank.solvers.exchanges import explained_squares, whitened_crosses
+from thinrank.solvers.pursuit import explained_squares, whitened_crosses
 
 # Multiplications that refits of other supports may take: some seconds with one thread.
 MAX_WORK = 1.5e9
