@@ -24,7 +24,6 @@ from thinrank.estimators.validation import (
     has_missing,
     rows_of_data,
 )
-from thinrank.solvers.pursuit import explained_squares, whitened_crosses
 
 # Multiplications that refits of other supports may take: some seconds with one thread.
 MAX_WORK = 1.5e9
@@ -163,18 +162,18 @@ def objectives_on(
     out = np.empty(count)
     for first in range(0, count, step):
         part = slice(first, first + step)
-        whitened = whitened_crosses(gram, cross, supports[part])
+        whitened = _whitened(gram, cross, supports[part])
         if both and relaxed:
             explained = np.minimum(
-                explained_squares(whitened, problem.rank, total, None)[0],
-                explained_squares(whitened, size, problem.columns, None)[0],
+                _explained(whitened, problem.rank, total, None),
+                _explained(whitened, size, problem.columns, None),
             )
         else:
-            explained = explained_squares(whitened, problem.rank, problem.columns, None)[0]
+            explained = _explained(whitened, problem.rank, problem.columns, None)
         if both and not relaxed:
             mask = np.zeros((1, total))
             mask[0, problem.column_support] = 1
-            again = explained_squares(whitened, problem.rank, problem.columns, mask)[0]
+            again = _explained(whitened, problem.rank, problem.columns, mask)
             explained = np.maximum(explained, again)
         out[part] = 0.5 * (problem.constant - explained)
     return out
@@ -183,7 +182,40 @@ def objectives_on(
 def whitened_on(problem: FittedProblem, rows: np.ndarray) -> np.ndarray:
     """H_SS^(−½)C_S on one support, of shape (len(rows), k)."""
     index = np.arange(len(rows))[None, :]
-    return np.asarray(whitened_crosses(problem.gram(rows), problem.cross[rows], index)[0])
+    return np.asarray(_whitened(problem.gram(rows), problem.cross[rows], index)[0])
+
+
+def _whitened(gram: np.ndarray, cross: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """H_SS^(−½) C_S, of shape (supports, s, k), up to rotations, by a pseudo-inverse."""
+    scale = np.sqrt(arrays.divide_or_zero(1.0, np.diagonal(gram)))
+    gram = gram * scale * scale[:, None]
+    values, vectors = np.linalg.eigh(gram[index[:, :, None], index[:, None, :]])
+    roots = np.sqrt(arrays.divide_or_zero(1.0, values, values > 1e3 * arrays.eps(gram)))
+    return roots[:, :, None] * (vectors.transpose(0, 2, 1) @ (cross * scale[:, None])[index])
+
+
+def _explained(
+    whitened: np.ndarray, rank: int, columns: int, mask: np.ndarray | None
+) -> np.ndarray:
+    """The sum of squares that the best directions and columns explain, found by alternation.
+
+    ``mask``: (1, k) the columns to begin with, None for all.
+    """
+    size, total = whitened.shape[1:]
+    if rank >= size:
+        return np.sort(np.sum(whitened**2, axis=1), axis=1)[:, total - columns :].sum(axis=1)
+    last = np.full(len(whitened), -np.inf)
+    for _ in range(8):
+        part = whitened if mask is None else whitened * mask[:, None, :]
+        _, vectors = np.linalg.eigh(part @ part.transpose(0, 2, 1))
+        right = whitened.transpose(0, 2, 1) @ vectors[:, :, size - rank :]
+        weights = np.sum(right**2, axis=2)
+        ordered = np.sort(weights, axis=1)[:, total - columns :]
+        values = ordered.sum(axis=1)
+        if columns >= total or np.all(values <= last):
+            break
+        last, mask = values, (weights >= ordered[:, :1]).astype(whitened.dtype)
+    return values
 
 
 def _check_covered(estimator: Any) -> None:
