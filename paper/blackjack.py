@@ -80,29 +80,21 @@ def with_card(
     return total - 10 * over, soft & ~over
 
 
-class InfiniteDeck:
-    """Infinitely many decks: the cards seen do not matter, and their counts stay at zero."""
+class Deck:
+    """Cards dealt without replacement from some decks, or from infinitely many (None).
 
-    def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Return counts of zero."""
-        return np.zeros((count, len(VALUES)), dtype=np.int16)
+    Of infinitely many the cards seen do not matter, and their counts stay at zero.
+    """
 
-    def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a card for each hand; return the cards and the counts of seen cards."""
-        # thirteen ranks are equally likely, of which four count ten
-        return np.minimum(rng.integers(1, 14, size=len(seen)), 10), np.zeros_like(seen)
-
-
-class FiniteDeck:
-    """A finite number of decks, from which cards are dealt without replacement."""
-
-    def __init__(self, n_decks: int) -> None:
-        self._full = (n_decks * _SUITS).astype(np.int16)
+    def __init__(self, n_decks: int | None) -> None:
+        self._full = None if n_decks is None else (n_decks * _SUITS).astype(np.int16)
 
     def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the cards that are gone: a uniform number of cards, all equally likely."""
-        gone = rng.integers(_MOST_GONE + 1, size=count)
         seen = np.zeros((count, len(VALUES)), dtype=np.int16)
+        if self._full is None:
+            return seen
+        gone = rng.integers(_MOST_GONE + 1, size=count)
         # the count of each value given the counts of the values before it is hypergeometric
         for index, cards in enumerate(self._full[:-1]):
             others = self._full[index + 1 :].sum()
@@ -112,7 +104,10 @@ class FiniteDeck:
         return seen
 
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw one of the remaining cards for each hand."""
+        """Draw a card for each hand; return the cards and the counts of seen cards."""
+        if self._full is None:
+            # thirteen ranks are equally likely, of which four count ten
+            return np.minimum(rng.integers(1, 14, size=len(seen)), 10), np.zeros_like(seen)
         left = np.cumsum(self._full - seen, axis=1, dtype=np.int16)
         which = rng.integers(left[:, -1]) if len(seen) else np.zeros(0, dtype=np.int64)
         index = np.sum(left <= which[:, None], axis=1)
@@ -161,8 +156,7 @@ class Blackjack:
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = Rules() if rules is None else rules
-        decks = self.rules.n_decks
-        self._deck = InfiniteDeck() if decks is None else FiniteDeck(decks)
+        self._deck = Deck(self.rules.n_decks)
 
     def deal(self, count: int, rng: np.random.Generator) -> Hands:
         """Deal hands; return states, rewards, and whether a natural of the player ended them."""

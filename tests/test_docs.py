@@ -7,7 +7,12 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
+
+from thinrank.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((*ROOT.glob("docs/guide/*.md"), *ROOT.glob("docs/contribute/*.md")))
@@ -23,6 +28,24 @@ def test_readme_example_prints_what_it_says():
     with contextlib.redirect_stdout(out):
         exec(code, {})
     assert out.getvalue() == printed
+
+
+def test_the_commands_of_the_readme_run_as_they_are(tmp_path, monkeypatch):
+    """On two files as the README describes them, the second in another order."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    index = pd.Index([f"s{i}" for i in range(40)], name="sample")
+    X = pd.DataFrame(rng.standard_normal((40, 5)), index, list("abcde"))
+    Y = X[["a", "b"]].set_axis(["u", "v"], axis=1) + 0.3 * rng.standard_normal((40, 2))
+    for name, frame in {"X": X, "Y": Y.iloc[::-1], "NEW": X[:5]}.items():
+        frame.to_csv(f"{name}.csv")
+    commands = re.findall(r"^thinrank (.*)$", (ROOT / "README.md").read_text(), re.M)
+    assert [command.split()[0] for command in commands] == ["fit", "report", "predict"]
+    for command in commands:
+        result = CliRunner().invoke(app, command.split())
+        assert result.exit_code == 0, result.output
+    assert Path("model/report.html").is_file()
+    assert list(pd.read_csv("predictions.csv")["sample"]) == list(index[:5])
 
 
 def test_the_example_of_the_front_page_runs():

@@ -6,7 +6,7 @@ from paper.blackjack import (
     HIT,
     STAY,
     Blackjack,
-    FiniteDeck,
+    Deck,
     HandFeatures,
     Rules,
     all_states,
@@ -123,7 +123,7 @@ def test_finite_decks_are_dealt_without_putting_back():
     _, following, _ = task.sample(none_left, HIT, rng)
     assert (following[:, 3] == 4).all()
     assert (following[:, 3:].sum(axis=1) == 7).all()
-    deck = FiniteDeck(1)
+    deck = Deck(1)
     seen = np.zeros((50_000, 10), dtype=np.int16)
     first, seen = deck.draw(seen, rng)
     second, seen = deck.draw(seen, rng)

@@ -5,6 +5,7 @@ import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import plotted_fits as fits
 import pytest
 from matplotlib.text import Text
@@ -156,6 +157,26 @@ def test_the_label_of_the_color_bar_is_inside_the_figure(predictors):
         assert outside(ax.figure) == []
         label = ax.figure.axes[1].yaxis.label
         assert label.get_text().split() == ["standardized", "coefficient"]
+
+
+def test_no_label_is_cut_off():
+    est, (X, Y) = fits.given(), fits.paper()
+    table = tr.selection.stability(tr.SparseReducedRankRegressor(1, 1, None), X, Y, n_resamples=3)
+    blocks = np.kron(np.eye(2), np.ones((6, 5))) * 9
+    matrix = blocks + np.random.default_rng(0).standard_normal(blocks.shape)
+    svd = tr.SparseSVD(2, 6, 5, layers=True).fit(pd.DataFrame(matrix).add_prefix("column "))
+    for ax in (
+        tr.plot.stability(table),
+        tr.plot.discoveries(tr.inference.select_predictors(X, Y, fdr=0.5)),
+        tr.plot.intervals(tr.inference.confidence_intervals(est, X, Y)),
+        tr.plot.path(tr.selection.path(est, X, Y)),
+        tr.plot.selection(fits.searched()),
+        tr.plot.correlation_circle(est, X, Y),
+        tr.plot.loadings(svd),
+        tr.plot.biclusters(svd, matrix),
+        tr.plot.scree(svd, matrix),
+    ):
+        assert outside(ax.figure) == []
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")

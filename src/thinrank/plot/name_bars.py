@@ -201,7 +201,7 @@ class _Bars:
                 ax.barh(places[here], values, height=0.75, color=color, label=title)
         if self.limit is not None:
             ax.axvline(float(self.limit), color=GRAY, linestyle="--", linewidth=1)
-        canvas.legend_of(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderpad=0)
+        canvas.legend_of(ax, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
         ax.set_xlabel(label)
         ax.set_ylabel(shown_of(noun, len(shown), len(sizes) if len(shown) < some else some))
         return _named(ax, names_at(self.names, shown))
