@@ -112,15 +112,12 @@ def confidence_intervals(
     covariance of a row of U, is the variance of second order. Quantiles are those of Student's t.
     With full rank, or ``rank=None``, these are the intervals of least squares, exactly.
 
-    An interval for a predictor is the same whether the fit selected that predictor or not; it
-    depends on the selection of the others only. Over all predictors the intervals have their
-    level; among those of selected predictors only, the intervals of predictors that were barely
-    selected miss more often. If a predictor that the fit lacks is clearly
-    non-zero (Hotelling's test, Bonferroni, level 0.01), it is added and named in the result.
+    Over all predictors the intervals have their level; those of predictors that were barely
+    selected miss more often. A predictor that the fit lacks but that is clearly non-zero
+    (Hotelling's test, Bonferroni, level 0.01) is added and named in the result.
 
-    Layers are those of the coefficients in the units of X and Y, so that they depend on these
-    units. Signs are such that the largest entry of u is positive. Layers whose singular values are
-    nearly equal cannot be told apart.
+    Layers depend on the units of X and Y. Signs are such that the largest entry of u is positive.
+    Layers whose singular values are nearly equal cannot be told apart.
 
     References
     ----------
@@ -141,16 +138,15 @@ def confidence_intervals(
     """
     _check(level, of, adjust, rank, correction)
     for name, given, kinds in (
-        ("pairs", pairs is not None, ("coefficients",)),
-        ("predictors", predictors is not None, ("coefficients", "layers")),
-        ("responses", responses is not None, ("coefficients", "predictions")),
-        ("at", at is not None, ("predictions",)),
-        ("observations", bool(observations), ("predictions",)),
-        ("scaled", bool(scaled), ("layers",)),
+        ("pairs", pairs, 'of="coefficients"'),
+        ("predictors", predictors, 'of="coefficients" or of="layers"'),
+        ("responses", responses, 'of="coefficients" or of="predictions"'),
+        ("at", at, 'of="predictions"'),
+        ("observations", observations or None, 'of="predictions"'),
+        ("scaled", scaled or None, 'of="layers"'),
     ):
-        if given and of not in kinds:
-            allowed = " or ".join(f'of="{kind}"' for kind in kinds)
-            raise ValueError(f"{name} is for {allowed}, got of={of!r}")
+        if given is not None and f'"{of}"' not in kinds:
+            raise ValueError(f"{name} is for {kinds}, got of={of!r}")
     found = FittedSupports(est, X, Y, adjust, rank, of)
     notes: list[str] = []
     tested: np.ndarray | bool = of != "predictions"
@@ -187,17 +183,9 @@ def confidence_intervals(
         if of == "coefficients" and responses is None:
             shown &= np.isin(index[:, 1], found.columns)
     estimate, error, low, high, p_value, adjusted = (part[shown] for part in values)
+    labels = {name: list(compress(words, shown)) for name, words in labels.items()}
     return Intervals(
-        of,
-        {name: list(compress(words, shown)) for name, words in labels.items()},
-        index[shown],
-        shape,
-        estimate,
-        error,
-        low,
-        high,
-        p_value,
-        adjusted,
+        *(of, labels, index[shown], shape, estimate, error, low, high, p_value, adjusted),
         level=level,
         correction=correction,
         df=found.model.df,
@@ -279,19 +267,15 @@ def _coefficient_estimates(
     position = np.searchsorted(found.adjusted, needed[inside])
     estimate[inside] = model.estimate[position]
     variance[inside] = model.variances(np.eye(len(found.adjusted))[position])
-    beyond = np.ix_(~np.isin(needed, found.rows) & inside, _beyond(found))
+    others = np.setdiff1d(np.arange(k), found.columns)  # responses that are not in the model
+    beyond = np.ix_(~np.isin(needed, found.rows) & inside, others)
     plain = np.searchsorted(found.adjusted, needed[beyond[0].ravel()])
-    estimate[beyond] = model.least_squares[plain][:, _beyond(found)]
-    variance[beyond] = np.outer(np.diag(model.inverse)[plain], np.diag(model.noise)[_beyond(found)])
+    estimate[beyond] = model.least_squares[plain][:, others]
+    variance[beyond] = np.outer(np.diag(model.inverse)[plain], np.diag(model.noise)[others])
     estimate[~inside], variance[~inside] = _outside(found, needed[~inside])
     rows = place.reshape(-1)
     at = rows, pairs[:, 1]
     return estimate[at], np.sqrt(np.maximum(variance[at], 0.0)), df[rows]
-
-
-def _beyond(found: FittedSupports) -> np.ndarray:
-    """Responses that are not in the model."""
-    return np.setdiff1d(np.arange(len(found.response_names)), found.columns)
 
 
 def _outside(found: FittedSupports, predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -413,18 +397,16 @@ def _assumptions(found: FittedSupports, of: str, observations: bool) -> list[str
     """What the intervals assume."""
     model = found.model
     shape = "normal" if observations else "near normal"
+    others = f"no others than the {len(found.adjusted)} predictors have an effect"
+    if found.adjust == "supports":
+        others = f"predictors other than the {len(found.rows)} of the model have no effect, or are "
+        others += "nearly uncorrelated with these"
     lines = [
         f"rows are independent, with {shape} noise of the same covariance in every row; this "
         f"covariance between responses is estimated ({model.df} degrees of freedom)",
+        others,
     ]
-    if found.adjust == "supports":
-        lines.append(
-            f"predictors other than the {len(found.rows)} of the model have no effect, or are "
-            "nearly uncorrelated with these"
-        )
-    else:
-        lines.append(f"no others than the {len(found.adjusted)} predictors have an effect")
-    if found.model.projected and found.rank < min(len(found.rows), len(found.columns)):
+    if model.projected and found.rank < min(len(found.rows), len(found.columns)):
         lines.append(f"the coefficients have rank at most {found.rank}")
     if of == "layers":
         lines.append("the singular values differ clearly from one another")

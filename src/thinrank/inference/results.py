@@ -40,16 +40,14 @@ _SELECTED = (
 class Result:
     """A result that is shown as text, and has its numbers in a data frame."""
 
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
     def _lines(self) -> list[str]:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def check_level(level: Any) -> None:
@@ -91,16 +89,12 @@ class Discoveries(Result):
     threshold : float
         Smallest statistic that is selected; infinite if none is.
     estimated_fdp : float
-        Estimated proportion of false discoveries among the selected: the largest weighted p-value
-        times the number of predictors over the number selected, the ratio with +1 for knockoffs.
-        0 if nothing is selected.
+        Estimated proportion of false discoveries among the selected; 0 if nothing is.
     p_values : ndarray of shape (n_features,) or None
         p-values of row tests, without weights; None for other methods.
     weights : ndarray of shape (n_features,) or None
         Weights of the p-values, of mean 1: large for predictors whose neighbors together are
-        related to the responses as if this predictor had an effect. The weighted p-value is the
-        p-value over its weight, times the estimated part of the weight that predictors without
-        effect have.
+        related to the responses as if this predictor had an effect.
     adjusted_p_values : ndarray of shape (n_features,) or None
         Weighted p-values after Benjamini–Hochberg: the smallest rate with which a predictor is
         selected.
@@ -189,8 +183,7 @@ class Discoveries(Result):
 class Intervals(Result):
     """Estimates with confidence intervals, from :func:`confidence_intervals`.
 
-    ``print`` shows the first rows and the assumptions; :meth:`to_frame` returns all rows as a data
-    frame.
+    ``print`` shows the first rows and the assumptions.
 
     Attributes
     ----------
@@ -385,8 +378,8 @@ class Generalization(Result):
             name: np.append(getattr(self, name), getattr(self, f"response_{name}"))
             for name in ("estimate", "lower", "upper")
         }
-        names = ["all responses", *self.response_names]
-        return frames.DataFrame(columns, index=frames.Index(names, name="response"))
+        index = frames.Index(["all responses", *self.response_names], name="response")
+        return frames.DataFrame(columns, index=index)
 
     def _lines(self) -> list[str]:
         words = {"r2": "R² on new data", "mse": "Mean squared error on new data"}

@@ -82,12 +82,8 @@ def select_predictors(
 
     All methods look for shared structure first: a working set of predictors with effects, and the
     few directions of the responses in which these effects lie. A test in three directions has more
-    power than one in twenty. Effects outside of the directions count too, with less weight.
-
-    Row tests also use evidence from neighbors. If a predictor with an effect is left out,
-    its neighbors take over this effect, which tells the direction in which the part of the
-    predictor that they do not explain is tested, and the weight of its p-value. Both are
-    independent of the p-value if there is no effect.
+    power than one in twenty. Row tests also use evidence from neighbors, which take over the effect
+    of a predictor that is left out. The guide has the details, and measured rates and power.
 
     Parameters
     ----------
@@ -113,9 +109,7 @@ def select_predictors(
 
         "model_x_knockoffs" draws the copies from a Gaussian distribution with the (shrunk)
         correlations of X [3]_. It assumes that the predictors are Gaussian and that their
-        correlations are well estimated, and nothing of the noise.
-
-        Thresholds of the last two have the form with +1, so that they select 1/q predictors or
+        correlations are well estimated, and nothing of the noise. Both select 1/q predictors or
         more, or none.
 
         "auto" is "row_tests", since the others find nothing where only a few effects are strong.
