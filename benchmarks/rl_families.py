@@ -20,19 +20,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from output import arguments_of, machine, publish, table
 from rl_families_baselines import RidgeIteration
-from rl_families_tasks import NOISE, TASKS, make_family, random_log, returns
+from rl_families_tasks import FAMILIES, NOISE, TASKS, make_family, random_log, returns
 
 import thinrank as tr
 
-FAMILIES = (
-    "CartPole, physics",
-    "CartPole, own goals",
-    "CartPole, reversed",
-    "MountainCar, physics",
-    "MountainCar, either side",
-    "Acrobot, physics",
-    "Acrobot, reversed",
-)
 DIFFERENT = ("own goals", "either side", "reversed")
 EPISODES = (10, 30, 100)
 REPORT_SEED, SEEDS = 40_000, 10

@@ -5,13 +5,13 @@ The study ``rl-sparse-family`` of the paper, an example and tests learn them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from thinrank.rl import Lookup, TabularMDP
-from thinrank.rl.tabular import check_distributions, distribution_functions, draw
+from thinrank.rl import Lookup
 
 # Features are uniform on ±√3: mean 0 and variance 1, like the predictors in the paper's
 # simulations, but bounded.
@@ -39,7 +39,7 @@ class Family:
     and ``offsets`` are the constants that were subtracted from the rewards of the tasks.
     """
 
-    tasks: tuple[TabularMDP, ...]
+    tasks: tuple[Mixture, ...]
     features: Lookup
     theta: np.ndarray
     q_star: np.ndarray
@@ -93,10 +93,10 @@ def make_linear_family(
     tasks, offsets = [], []
     for _ in range(n_tasks):
         measures = np.stack([_leading_to(rng, weights) for _ in range(rank)])
-        task = TabularMDP(MixtureKernel(weights, measures), weights @ _class_rewards(rng, common))
+        task = Mixture(weights, measures, weights @ _class_rewards(rng, common))
         q = task.optimal_q(discount)
         offset = (1 - discount) * (np.mean(q) + np.std(q) * rng.standard_normal())
-        tasks.append(TabularMDP(task.kernel, task.rewards - offset))
+        tasks.append(Mixture(weights, measures, task.rewards - offset))
         offsets.append(offset)
     q_star = np.stack([task.optimal_q(discount) for task in tasks])
     # coefficients of Q* on the class probabilities; unique because ψ has full column rank
@@ -136,8 +136,8 @@ def make_optimal_value_family(
     for q in q_star:
         weights = rng.dirichlet(np.full(_CLASSES, 0.5), size=(n_states, n_actions))
         measures = np.stack([_leading_to(rng, weights) for _ in range(_CLASSES)])
-        kernel = MixtureKernel(weights, measures)
-        tasks.append(TabularMDP(kernel, q - discount * kernel.mean(q.max(axis=1))))
+        ahead = weights @ (measures @ q.max(axis=1))
+        tasks.append(Mixture(weights, measures, q - discount * ahead))
     return Family(tuple(tasks), Lookup(phi), theta, q_star, discount, np.zeros(n_tasks))
 
 
@@ -214,48 +214,66 @@ def _values(phi: np.ndarray, theta: np.ndarray, n_actions: int) -> np.ndarray:
     return np.einsum("sp,apk->ksa", phi, blocks, optimize=True)
 
 
-class MixtureKernel:
-    """Transition probabilities of low rank, as a mixture of few measures.
+class Mixture:
+    """A decision process with few measures over next states, whose exact values are cheap.
 
     P(s′ | s, a) = Σⱼ ψⱼ(s, a)·νⱼ(s′), with ``weights`` ψ of shape (n_states, n_actions, n_measures)
-    and ``measures`` ν of shape (n_measures, n_states). No array of size S × S is stored.
+    and ``measures`` ν of shape (n_measures, n_states). Rewards are of shape (n_states, n_actions).
     """
 
-    def __init__(self, weights: np.ndarray, measures: np.ndarray) -> None:
-        W, N = np.asarray(weights, dtype=float), np.asarray(measures, dtype=float)
-        if W.ndim != 3 or N.ndim != 2 or N.shape != (W.shape[2], W.shape[0]):
-            raise ValueError(
-                "weights must have the shape (S, A, r) and measures (r, S), "
-                f"got {W.shape} and {N.shape}"
-            )
-        check_distributions("weights", W)
-        check_distributions("measures", N)
-        self._W, self._N = W, N
-        self._classes = distribution_functions(W.reshape(-1, W.shape[2]))
-        self._steps = distribution_functions(N)
+    def __init__(self, weights: np.ndarray, measures: np.ndarray, rewards: np.ndarray) -> None:
+        self.weights, self.measures, self.rewards = weights, measures, rewards
+        self.n_states, self.n_actions = rewards.shape
+        self._classes = _steps(weights.reshape(-1, weights.shape[2]))
+        self._states = _steps(measures)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_states, n_actions)."""
-        return self._W.shape[0], self._W.shape[1]
+    def sample(
+        self, states: np.ndarray, action: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rewards, next states, and that no episode ends."""
+        rows = states * self.n_actions + action
+        classes = _draw(self._classes, rows, len(self.measures), rng)
+        after = _draw(self._states, classes, self.n_states, rng)
+        return self.rewards[states, action], after, np.zeros(len(states), dtype=bool)
 
-    def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw one next state per state."""
-        S, A = self.shape
-        chosen = draw(self._classes, states * A + action, self._W.shape[2], rng)
-        return draw(self._steps, chosen, S, rng)
+    def bellman(self, q: np.ndarray, discount: float) -> np.ndarray:
+        """The Bellman update R + γ·P·max Q of Q, of shape (n_states, n_actions)."""
+        return self.rewards + discount * self.weights @ (self.measures @ q.max(axis=1))
 
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """Expected values of the next state, of shape (n_states, n_actions)."""
-        return self._W @ (self._N @ values)
+    def q_of(self, actions: np.ndarray, discount: float) -> np.ndarray:
+        """Q of the policy that takes ``actions``, from r equations for u = γ·ν·values."""
+        every, measures = np.arange(self.n_states), discount * self.measures
+        chosen, rewards = self.weights[every, actions], self.rewards[every, actions]
+        u = np.linalg.solve(np.eye(len(measures)) - measures @ chosen, measures @ rewards)
+        return self.rewards + self.weights @ u
 
-    def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Solve v = rewards + Ψ_π·u through the r unknowns u = N·(factor·v)."""
-        chosen = self._W[np.arange(self.shape[0]), actions]
-        N = self._N * factor
-        u = np.linalg.solve(np.eye(len(N)) - N @ chosen, N @ rewards)
-        return rewards + chosen @ u
+    def optimal_q(self, discount: float) -> np.ndarray:
+        """Q*, by policy iteration."""
+        every, actions = np.arange(self.n_states), self.rewards.argmax(axis=1)
+        while True:
+            q = self.q_of(actions, discount)
+            better = q.max(axis=1) - q[every, actions] > 1e-12 * (1 + np.abs(q).max())
+            if not better.any():
+                return q
+            actions = np.where(better, q.argmax(axis=1), actions)
 
-    def dense(self) -> np.ndarray:
-        """All probabilities."""
-        return self._W @ self._N
+
+def value_error(family: Family, policies: Sequence[Any]) -> float:
+    """The mean of (Q*_k − Q^π_k)² over tasks, states and actions, for one policy per task."""
+    every, errors = np.arange(family.tasks[0].n_states), []
+    for task, best, policy in zip(family.tasks, family.q_star, policies, strict=True):
+        errors.append(np.mean((best - task.q_of(policy(every), family.discount)) ** 2))
+    return float(np.mean(errors))
+
+
+def _steps(P: np.ndarray) -> np.ndarray:
+    """Distribution functions of the rows, concatenated: that of row i increases from i to i + 1."""
+    steps = np.cumsum(P, axis=1)
+    return (steps / steps[:, -1:] + np.arange(len(P))[:, None]).ravel()
+
+
+def _draw(steps: np.ndarray, rows: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw an index in [0, width) from the distribution of each given row."""
+    found = np.searchsorted(steps, rows + rng.random(len(rows)), side="right")
+    # the sum of a row number and a number just below 1 may be rounded up to the next row
+    return np.minimum(found - rows * width, width - 1)

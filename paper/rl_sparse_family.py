@@ -13,6 +13,7 @@ from benchmarks.rl_linear_family import (
     Family,
     make_linear_family,
     make_optimal_value_family,
+    value_error,
 )
 
 from paper.figures import INK, curves, panels, states_axis
@@ -29,7 +30,6 @@ from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.plot.canvas import log_scale
 from thinrank.report.document import Block, Picture, Section, Table, Text
 from thinrank.rl.fqi import MultiTaskFQI
-from thinrank.rl.tabular import value_error
 
 _FIRST_SEED = 71_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 20, 1
@@ -105,9 +105,7 @@ def run(job: Job) -> list[Record]:
     values = np.stack([fqi.q_values(task, everywhere) for task in tasks])
     return [
         {
-            "value_error": value_error(
-                family.tasks, policies, family.discount, list(family.q_star)
-            ),
+            "value_error": value_error(family, policies),
             "q_error": float(np.mean((values - family.q_star) ** 2)),
             "active": len(fqi.factors_.row_support),
             "found": len(np.intersect1d(fqi.factors_.row_support, family.row_support)),

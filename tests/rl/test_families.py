@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
-from benchmarks.rl_linear_family import make_linear_family, make_optimal_value_family
+from benchmarks.rl_linear_family import (
+    make_linear_family,
+    make_optimal_value_family,
+    value_error,
+)
 
 SIZES = {"n_states": 400, "random_state": 3}
 
@@ -44,3 +48,16 @@ def test_every_bellman_image_is_sparse_and_of_low_rank(family, rng):
     outside = np.setdiff1d(np.arange(600), family.row_support)
     assert np.abs(images[outside]).max() < 1e-9
     assert np.linalg.svd(images, compute_uv=False)[3] < 1e-9
+
+
+def test_exact_values_and_samples(family, rng):
+    task, q = family.tasks[0], family.q_star[0]
+    np.testing.assert_allclose(task.bellman(q, family.discount), q, atol=1e-9)
+    policies = [lambda states, best=best: best.argmax(axis=1)[states] for best in family.q_star]
+    assert value_error(family, policies) < 1e-20
+    P = task.weights @ task.measures
+    rewards, after, ended = task.sample(np.full(20_000, 2), 1, rng)
+    shares = np.bincount(after, minlength=400) / 20_000
+    assert np.abs(shares - P[2, 1]).max() < 4 * 0.5 / 20_000**0.5
+    assert set(rewards) == {task.rewards[2, 1]}
+    assert not ended.any()

@@ -6,50 +6,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from thinrank.rl.gym import from_transition_table, log_episodes
-
-
-def make(name, **options):
-    return gymnasium.make(name, **options)
-
-
-@pytest.mark.parametrize(
-    ("slippery", "discount", "value"),
-    [(False, 0.9, 0.9**5), (True, 0.99, 0.5420259), (True, 1.0, 14 / 17)],
-)
-def test_frozen_lake(slippery, discount, value):
-    mdp = from_transition_table(make("FrozenLake-v1", is_slippery=slippery))
-    assert (mdp.n_states, mdp.n_actions) == (16, 4)
-    assert list(np.flatnonzero(mdp.terminal)) == [5, 7, 11, 12, 15]
-    assert mdp.optimal_q(discount)[0].max() == pytest.approx(value, abs=1e-6)
-
-
-def test_cliff_walking():
-    """Thirteen steps along the cliff; falling costs a hundred and ends nothing."""
-    mdp = from_transition_table("CliffWalking-v1")
-    assert list(np.flatnonzero(mdp.terminal)) == [47]
-    assert mdp.optimal_q(1.0)[36].max() == -13
-    assert mdp.rewards[36, 1] == -100
-
-
-def test_taxi_ends_when_the_passenger_is_delivered():
-    name = max(name for name in gymnasium.registry if name.startswith("Taxi-"))
-    env = make(name)
-    mdp = from_transition_table(env)
-    assert (mdp.n_states, mdp.n_actions) == (501, 6)
-    assert list(np.flatnonzero(mdp.terminal)) == [500]
-    q = mdp.optimal_q(1.0)
-    state, _ = env.reset(seed=1)
-    expected, earned, over = q[state].max(), 0, False
-    while not over:
-        state, reward, terminated, truncated, _ = env.step(int(q[state].argmax()))
-        earned, over = earned + reward, terminated or truncated
-    assert terminated
-    assert earned == expected
+from thinrank.rl.gym import log_episodes
 
 
 def test_log_of_cart_pole():
-    env = make("CartPole-v1", max_episode_steps=12)
+    env = gymnasium.make("CartPole-v1", max_episode_steps=12)
     log = log_episodes(env, lambda state: int(state[2] > 0), n_episodes=4, seed=1)
     assert log.states.shape == (48, 4)
     assert not log.terminated.any()  # cut off by the time limit, not over
@@ -100,12 +61,10 @@ def test_other_actions_are_refused(space):
 
 
 def test_what_is_missing_is_said(monkeypatch):
-    with pytest.raises(ValueError, match="must have a table of transitions"):
-        from_transition_table("CartPole-v1")
     with pytest.raises(ValueError, match=r"is not an environment of Gymnasium .*fit_batch"):
         log_episodes("classic/cartpole-v0")
     with pytest.raises(ValueError, match="n_episodes must be at least 1"):
         log_episodes("CartPole-v1", n_episodes=0)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ImportError, match=r"'\.\[rl\]"):
-        from_transition_table("FrozenLake-v1")
+        log_episodes("CartPole-v1")

@@ -11,7 +11,6 @@ from thinrank.rl.policy_values import (
     fitted_q_evaluation,
     importance_sampling,
 )
-from thinrank.rl.tabular import TabularMDP, value_error
 from thinrank.rl.tasks import ExpectedTask, GenerativeTask
 from thinrank.rl.transitions import Transitions
 
@@ -29,12 +28,10 @@ __all__ = [
     "QRecord",
     "RadialBasis",
     "Tabular",
-    "TabularMDP",
     "Transitions",
     "evaluate",
     "fitted_q_evaluation",
     "gym",
     "importance_sampling",
     "minari",
-    "value_error",
 ]

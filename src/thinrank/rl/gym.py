@@ -1,8 +1,7 @@
-"""Gymnasium environments as tasks, and logs of their episodes.
+"""Logs of episodes in environments of Gymnasium.
 
-Environments with a table of transitions become tasks with a known model; others can be logged. An
-environment is given as an object or by its name. Gymnasium itself is needed only for names; it is
-installed by ``pip install 'thinrank[rl]'``.
+An environment is given as an object or by its name. Gymnasium itself is needed only for names; it
+is installed by ``pip install 'thinrank[rl]'``.
 """
 
 from __future__ import annotations
@@ -15,61 +14,10 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.imports import import_optional
-from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
 
 # Number of levels of an action that is a number in an interval: both ends and the middle.
 _LEVELS = 3
-
-
-def from_transition_table(env: Any) -> TabularMDP:
-    """Read the exact model of a toy text environment such as FrozenLake, CliffWalking or Taxi.
-
-    Parameters
-    ----------
-    env : str or gymnasium.Env
-        An environment with a table ``env.unwrapped.P[state][action]`` of tuples (probability,
-        next state, reward, terminated).
-
-    Returns
-    -------
-    TabularMDP
-        An episodic process. Its terminal states are the next states of transitions that end the
-        episode. If such a state is also entered without an end, as in the table of Taxi, all
-        transitions that end the episode lead to one additional state instead, the last one.
-    """
-    with _opened(env) as environment:
-        table = getattr(environment.unwrapped, "P", None)
-        if table is None:
-            raise ValueError(
-                f"env must have a table of transitions, unwrapped.P; {environment} has none: "
-                "use log_episodes"
-            )
-        rows = [
-            (int(s), int(a), int(after), float(chance), float(reward), bool(ended))
-            for s, actions in table.items()
-            for a, outcomes in actions.items()
-            for chance, after, reward, ended in outcomes
-        ]
-    state, action, after, chance, reward, ended = map(np.array, zip(*rows, strict=True))
-    n_states, n_actions = len(table), int(action.max()) + 1
-    # transitions after the end are irrelevant
-    over = np.isin(np.arange(n_states), after[ended])
-    going_on = ~ended & ~over[state]
-    if np.any(over[after[going_on]]):
-        after = np.where(ended, n_states, after)
-        over = np.arange(n_states + 1) == n_states
-        n_states += 1
-    probabilities = np.zeros((n_states, n_actions, n_states))
-    earned = np.zeros_like(probabilities)
-    np.add.at(probabilities, (state, action, after), chance)
-    np.add.at(earned, (state, action, after), chance * reward)
-    # outcomes with the same next state are combined, with the mean of their rewards
-    rewards = np.divide(earned, probabilities, out=earned, where=probabilities > 0)
-    probabilities[over] = 0
-    probabilities[over, :, over] = 1
-    rewards[over] = 0
-    return TabularMDP(probabilities, rewards, over, episodic=True)
 
 
 def log_episodes(

@@ -13,9 +13,6 @@ from thinrank.core.checks import check_finite
 Value = Callable[[np.ndarray], np.ndarray]
 """``value(states)`` returns the values of states, an array of shape (n_states,)."""
 
-Policy = Callable[[Any], np.ndarray]
-"""``policy(states)`` returns the actions, an array of shape (n_states,)."""
-
 
 class GenerativeTask(Protocol):
     """A Markov decision process that can be sampled: a generative model.
