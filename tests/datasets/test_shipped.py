@@ -1,6 +1,5 @@
 """The data sets of the package: complete, named, licensed, in the forms of scikit-learn."""
 
-import sys
 from importlib import resources
 
 import numpy as np
@@ -59,16 +58,6 @@ def test_calls_share_no_memory(load):
     largest = first.max()
     first[:] = largest + 1
     assert load(as_frame=False).data.max() == largest
-
-
-@every
-def test_without_pandas(monkeypatch, load):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert isinstance(load().data, np.ndarray)
-    with pytest.raises(ImportError, match=r"Data frames need pandas.*'\.\[frames\]"):
-        load(as_frame=True)
-    with pytest.raises(ValueError, match="as_frame must be True, False or 'auto', got 'yes'"):
-        load(as_frame="yes")
 
 
 def test_every_file_has_a_licence():

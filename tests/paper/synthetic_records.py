@@ -13,27 +13,14 @@ ERRORS = dict(
 
 def accuracy(scale=1.0, replications=4, study="table1", **means):
     """Errors mean − 0.001·(±) around ``scale`` times the means."""
+    same = {"study": study, "same_rows": 1.05, "columns": 50, "rank": 8, "seconds": 0.25, **STAMP}
     rows = []
     for method, mean in {**ERRORS, **means}.items():
         for seed in range(replications):
-            error = scale * mean + 0.001 * (-1) ** seed
-            rows.append(
-                {
-                    "study": study,
-                    "method": method,
-                    "seed": seed,
-                    "spectral": error,
-                    "frobenius": 1.1 * error,
-                    "prediction": 1.1 + 0.01 * (-1) ** seed,
-                    "same_rows": 1.05,
-                    "rows": 10 + seed,
-                    "columns": 50,
-                    "rank": 8,
-                    "seconds": 0.25,
-                    "exact": seed == 0,
-                    **STAMP,
-                }
-            )
+            error, sign = scale * mean + 0.001 * (-1) ** seed, (-1) ** seed
+            own = {"method": method, "seed": seed, "rows": 10 + seed, "exact": seed == 0}
+            scores = {"spectral": error, "frobenius": 1.1 * error, "prediction": 1.1 + 0.01 * sign}
+            rows.append({**same, **own, **scores})
     return rows
 
 
@@ -87,32 +74,14 @@ def convergence(rate=0.8, steps=40):
 
 
 def high_dimension():
-    rows = []
-    for n, rise in ((1000, 1.0), (500, 1.1)):
-        errors = [0.5, 0.2, 0.1, 0.1 * rise]
-        rows.append(
-            {
-                "n": n,
-                "iterations": [0, 1, 2, 3],
-                "p": 5000,
-                "k": 3000,
-                "rank": 50,
-                "size": 100,
-                "asked": 120,
-                "seed": 64_000,
-                "errors": errors,
-                "objectives": [4.0, 2.0, 1.0, 0.5],
-                "best_iteration": 2,
-                "best_error": 0.1,
-                "last_error": errors[-1],
-                "lasso_error": 0.55,
-                "seconds_start": 3.0,
-                "seconds_solver": 20.0,
-                "tolerance": 1e-4,
-                **STAMP,
-            }
-        )
-    return rows
+    about = {"iterations": [0, 1, 2, 3], "p": 5000, "k": 3000, "rank": 50, "size": 100}
+    about |= {"asked": 120, "seed": 64_000, "objectives": [4.0, 2.0, 1.0, 0.5], **STAMP}
+    about |= {"best_iteration": 2, "best_error": 0.1, "lasso_error": 0.55, "tolerance": 1e-4}
+    about |= {"seconds_start": 3.0, "seconds_solver": 20.0}
+    return [
+        {"n": n, **about, "errors": [0.5, 0.2, 0.1, last], "last_error": last}
+        for n, last in ((1000, 0.1), (500, 0.1 * 1.1))
+    ]
 
 
 def sensitivity(double=1.1):
@@ -184,24 +153,11 @@ def calcium(missed=0, rank_rsc=30):
     scores = {"recall": 0.5, "precision": 0.25, "combined": 1 / 3}
     scores |= {"inclusion": 0.7, "exclusion": 0.6}
     scores |= {"n_matched": 5, "n_estimated": 20, "n_labelled": 10}
+    sizes = {"frames": 559, "height": 135, "width": 131, "strong_regions": 4, "neurons": 20}
+    sizes |= {"strong_pixels": 200, "strong_pixels_kept": 150, "pixel_auc": 0.875}
+    sizes |= {"active_frames": 99, "active_pixels": 2999, "rank_fitted": 50, "seconds": 3.21}
     rows = [
-        {
-            "kind": "sizes",
-            "frames": 559,
-            "height": 135,
-            "width": 131,
-            "strong_regions": 4,
-            "strong_pixels": 200,
-            "strong_pixels_kept": 150,
-            "pixel_auc": 0.875,
-            "active_frames": 99,
-            "active_pixels": 2999,
-            "neurons": 20,
-            "rank_fitted": 50,
-            "rank_rsc": rank_rsc,
-            "rank_authors": 60,
-            "seconds": 3.21,
-        },
+        {"kind": "sizes", **sizes, "rank_rsc": rank_rsc, "rank_authors": 60},
         *(
             {"kind": "scores", "stage": stage, "labels": labels, **scores}
             for stage in ("before separation", "after separation")
@@ -231,26 +187,16 @@ def calcium(missed=0, rank_rsc=30):
             for place in range(1, 6)
         ),
     ]
+    about = {"part": "known", "kind": "known", "frames": 500, "height": 96, "width": 96}
+    about |= {"neurons": 12, "pairs": 4, "rows": 100, "pixel_auc": 0.9, "traces": 10}
+    about |= {"traces_close": 9, "seconds": 1.0, **scores, **STAMP}
     known = [
         {
-            "part": "known",
-            "kind": "known",
+            **about,
             "amplitude": amplitude,
             "stage": stage,
             "seed": seed,
-            "frames": 500,
-            "height": 96,
-            "width": 96,
-            "neurons": 12,
-            "pairs": 4,
-            "rows": 100,
-            **scores,
             "combined": amplitude / 4 + 0.01 * (-1) ** seed,
-            "pixel_auc": 0.9,
-            "traces": 10,
-            "traces_close": 9,
-            "seconds": 1.0,
-            **STAMP,
         }
         for amplitude in (3.0, 1.5)
         for seed in (81_000, 81_001)

@@ -31,6 +31,8 @@ def reference(tmp_path_factory):
 
 def test_records_and_files(tmp_path):
     assert load_records(tmp_path, "tiny") == []
+    with pytest.raises(ValueError, match="n_jobs must be at least 1"):
+        run_study(TINY, tmp_path, 0)
     records = run_study(TINY, tmp_path, quick=True)
     assert len(records) == 16
     assert {"study", "size", "seed", "method", "versions", "started"} <= records[0].keys()
@@ -106,11 +108,6 @@ def test_interruption_keeps_what_is_finished(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_study(dataclasses.replace(TINY, run=interrupted), tmp_path)
     assert len(load_records(tmp_path, "tiny")) == 3
-
-
-def test_number_of_processes(tmp_path):
-    with pytest.raises(ValueError, match="n_jobs must be at least 1"):
-        run_study(TINY, tmp_path, 0)
 
 
 def test_the_key_of_a_job_is_the_same_for_ever():

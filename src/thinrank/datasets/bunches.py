@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from sklearn.utils import Bunch
 
-from thinrank.core.imports import import_optional, is_installed
+from thinrank.core.imports import import_optional
 
 AsFrame = bool | Literal["auto"]
 Loader = TypeVar("Loader", bound=Callable[..., Any])
@@ -20,7 +20,7 @@ FOLDER = resources.files("thinrank.datasets").joinpath("data")
 
 _AS_FRAME = """\
 as_frame : bool or "auto", default="auto"
-    Whether to return pandas data frames in place of arrays; "auto" if pandas is installed.
+    Whether to return pandas data frames in place of arrays; "auto" is True.
 """
 _PARTS = """
     A dictionary whose values are also attributes:
@@ -89,7 +89,7 @@ def wants_frame(as_frame: AsFrame) -> bool:
     """Whether to return data frames."""
     if as_frame not in (True, False, "auto"):
         raise ValueError(f"as_frame must be True, False or 'auto', got {as_frame!r}")
-    return as_frame is True or (as_frame == "auto" and is_installed("pandas"))
+    return as_frame is not False
 
 
 def make_bunch(
