@@ -83,7 +83,9 @@ class Encoder:
         if kind is tuple:
             return {_MARK: "tuple", "items": self._items(value, path, depth)}
         if kind is dict:
-            return self._dict(value, path, depth)
+            if all(type(key) is str for key in value) and _MARK not in value:
+                return self._members(value, path, depth)
+            return {_MARK: "dict", "items": self._items(map(list, value.items()), path, depth)}
         if kind is range:
             return {_MARK: "range", "items": [value.start, value.stop, value.step]}
         if classes.name_of(kind) is not None:  # type: ignore[arg-type]
@@ -107,11 +109,6 @@ class Encoder:
 
     def _members(self, values: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
         return {key: self.value(v, _joined(path, key), depth + 1) for key, v in values.items()}
-
-    def _dict(self, value: dict[Any, Any], path: str, depth: int) -> dict[str, Any]:
-        if all(type(key) is str for key in value) and _MARK not in value:
-            return self._members(value, path, depth)
-        return {_MARK: "dict", "items": self._items(map(list, value.items()), path, depth)}
 
     def _array(self, value: Any, path: str) -> dict[str, Any]:
         if id(value) not in self._seen:
@@ -202,11 +199,13 @@ class Decoder:
         self._forms: dict[str, Callable[[dict[str, Any], str, int], Any]] = {
             "float": lambda value, *place: _NOT_FINITE[value["value"]],
             "tuple": lambda value, *place: tuple(self._items(value, *place)),
-            "dict": self._dict,
+            "dict": lambda value, *place: dict(self._items(value, *place)),
             "range": lambda value, *place: range(*self._items(value, *place)),
             "array": self._array,
             "object_array": self._object_array,
-            "masked_array": self._masked_array,
+            "masked_array": lambda value, *place: np.ma.MaskedArray(
+                *(self.value(value[key], *place) for key in ("data", "mask"))
+            ),
             "scalar": lambda value, *place: _scalar_of(value),
             "sparse": self._sparse,
             "object": self._object,
@@ -245,9 +244,6 @@ class Decoder:
     def _members(self, values: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
         return {key: self.value(v, _joined(path, key), depth + 1) for key, v in values.items()}
 
-    def _dict(self, value: dict[str, Any], path: str, depth: int) -> dict[Any, Any]:
-        return dict(self._items(value, path, depth))
-
     def _array(self, value: dict[str, Any], path: str, depth: int) -> np.ndarray:
         name = _entry(value, "name", str)
         if name not in self._arrays:
@@ -259,10 +255,6 @@ class Decoder:
         items = self._items(value, path, depth)
         # an array made of the list would look into its items
         return np.fromiter(items, object, len(items)).reshape(_entry(value, "shape", list))
-
-    def _masked_array(self, value: dict[str, Any], path: str, depth: int) -> Any:
-        data, mask = (self.value(value[key], path, depth) for key in ("data", "mask"))
-        return np.ma.MaskedArray(data, mask)
 
     def _sparse(self, value: dict[str, Any], path: str, depth: int) -> Any:
         kind = _entry(value, "format", str)
@@ -284,9 +276,6 @@ class Decoder:
             return cls(self._items(value, path, depth))
         if issubclass(cls, Enum):
             return cls(value["value"])
-        return self._built(cls, value, path, depth)
-
-    def _built(self, cls: Any, value: dict[str, Any], path: str, depth: int) -> Any:
         fields = self._members(_entry(value, "fields", dict), path, depth)
         with as_model_file_error(f"{path} is not a valid {cls.__name__}"):
             return classes.from_fields(cls, fields)
