@@ -119,8 +119,6 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		benchmarks/real_data.py --markdown $(RESULTS)/real_data.md; fi
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/families_real.py --markdown $(RESULTS)/families_real.md; fi
-	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
-		benchmarks/exchange_margin.py --markdown $(RESULTS)/exchange_margin.md; fi
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/completion.py \
 		--markdown $(RESULTS)/completion.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_svd.py --checks blocks noise one_block \

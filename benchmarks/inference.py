@@ -23,7 +23,6 @@ from scipy.stats import false_discovery_control
 from sklearn.linear_model import Ridge
 
 import thinrank as tr
-from thinrank.inference.knockoffs import sign_threshold
 
 LEVEL = 0.1
 SEED = 600_001
@@ -54,7 +53,7 @@ def discoveries_of(cell: dict, seed: int, others: bool = True) -> dict[str, tupl
         "auto, equal variance": select(X, Y, robust=False).selected,
     }
     if others:
-        chosen |= _by_other_methods(X, Y, true)
+        chosen |= _by_other_methods(X, Y)
     found = {}
     for name, selected in chosen.items():
         right = int(np.isin(selected, true).sum())
@@ -63,7 +62,7 @@ def discoveries_of(cell: dict, seed: int, others: bool = True) -> dict[str, tupl
     return found
 
 
-def _by_other_methods(X: np.ndarray, Y: np.ndarray, true: np.ndarray) -> dict[str, np.ndarray]:
+def _by_other_methods(X: np.ndarray, Y: np.ndarray) -> dict[str, np.ndarray]:
     select = tr.inference.select_predictors
     chosen = {
         "row tests given all": select(X, Y, method="row_tests", adjust_for="all").selected,
@@ -72,7 +71,6 @@ def _by_other_methods(X: np.ndarray, Y: np.ndarray, true: np.ndarray) -> dict[st
     }
     if len(X) > 2 * X.shape[1]:
         chosen["fixed-X knockoffs"] = select(X, Y, method="fixed_knockoffs").selected
-        chosen["one response, best"] = problems.best_response(X, Y, true, LEVEL, sign_threshold)
     if find_spec("hidimstat"):
         p_values = false_discovery_control(problems.hidimstat_p_values(X, Y))
         chosen["hidimstat + BH"] = np.flatnonzero(p_values <= LEVEL)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 
 import numpy as np
 from scipy.stats import f
-from sklearn.linear_model import MultiTaskLassoCV, lasso_path
+from sklearn.linear_model import MultiTaskLassoCV
 
 import thinrank as tr
-from thinrank.inference.knockoffs import fixed_knockoffs
 
 SIZES = {"n": 400, "p": 150, "k": 20, "rank": 3, "rows": 15}
 DISCOVERIES = "n = 400, p = 150, k = 20, 15 predictors with effects, rank 3 unless noted"
@@ -160,30 +158,3 @@ def hidimstat_p_values(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     with redirect_stdout(StringIO()):  # it prints
         model.fit_importance(X, Y - Y.mean(axis=0))
     return np.asarray(model.pvalues_)
-
-
-def best_response(
-    X: np.ndarray,
-    Y: np.ndarray,
-    true: np.ndarray,
-    level: float,
-    threshold: Callable[[np.ndarray, float], tuple[float, float]],
-) -> np.ndarray:
-    """Fixed-X knockoffs for each response alone: the selection with the most true predictors.
-
-    The best response is known in hindsight only. Statistics are signed entries on the path of the
-    lasso.
-    """
-    X = X - X.mean(axis=0)
-    X /= np.linalg.norm(X, axis=0)
-    basis, small = np.linalg.qr(np.column_stack([X, fixed_knockoffs(X, 0)]))
-    p, best = X.shape[1], np.empty(0, dtype=int)
-    for y in (basis.T @ (Y - Y.mean(axis=0))).T:
-        alphas, path, _ = lasso_path(small, y, eps=0.05, n_alphas=60, tol=1e-3)
-        entered = np.where((path != 0).any(axis=1), alphas[(path != 0).argmax(axis=1)], 0.0)
-        first, copy = entered[:p], entered[p:]
-        W = np.maximum(first, copy) * np.sign(first - copy)
-        selected = np.flatnonzero(threshold(W, level)[0] <= W)
-        if np.isin(selected, true).sum() > np.isin(best, true).sum():
-            best = selected
-    return best
