@@ -73,14 +73,14 @@ def local_copy(
         raise DownloadError(f"{path} {state}, and download_if_missing is False. {remedy}")
     try:
         sources.fetch(name, downloader=pooch.HTTPDownloader(timeout=_TIMEOUT))
-    except ValueError as error:  # the checksum; pooch has removed the file
+    except ValueError:  # the checksum; pooch has removed the file
         raise DownloadError(
             f"What {address} sent has another checksum than expected; it was not kept. "
             "The transfer was disturbed, or a proxy sent a page of its own: try again, or "
             f"download the file in another way. {remedy}"
-        ) from error
+        ) from None
     except OSError as error:  # network and disk
         raise DownloadError(
             f"Could not download {address} to {path} ({type(error).__name__}: {error}). {remedy}"
-        ) from error
+        ) from None
     return path

@@ -163,8 +163,8 @@ class Picture:
 
     name: str  # name, of which there is one on the page
     figure: Figure  # the plot
-    description: str  # caption, and alternative text if there is no other
-    alternative: str = ""  # alternative text for readers who do not see the plot
+    description: str  # caption
+    alternative: str = ""  # for readers who do not see the plot; "": the first sentence
     table: Table | None = None  # the plotted numbers, which the page shows on demand
     literal: bool = False  # whether the caption is shown as it is; otherwise backticks enclose code
 
@@ -181,7 +181,7 @@ class Picture:
             )
         return (
             f'<figure{narrow}>\n<img src="{source}" '
-            f'alt="{escape(self.alternative or self.description)}">\n'
+            f'alt="{escape(self.alternative or self.description.partition(". ")[0])}">\n'
             f"<figcaption>{caption}</figcaption>\n{details}</figure>"
         )
 

@@ -130,47 +130,37 @@ def ordered_search(est: Any) -> list[Any]:
     return sorted((r for r in records if r.sizes is not None), key=lambda r: r.objective)
 
 
-def coefficient_picture(est: Any, rows: int, columns: int) -> Picture:
-    """The heat map of the strongest coefficients, of so many predictors and responses."""
-    kind = "" if max(rows, columns) <= _NAMES else "the strongest of "
-    words = f"Heat map of the standardized coefficients of {kind}{_count(rows, 'predictor')} "
-    words += f"and {_count(columns, 'response')}"
+def coefficient_picture(est: Any, rows: int) -> Picture:
+    """The heat map of the strongest coefficients, of so many predictors."""
     caption = (
-        "Coefficients in standard deviations of predictor and response. Red: the response rises "
-        "with the predictor; blue: it falls. Similar predictors and responses are next to each "
-        "other."
+        "Map of the coefficients in standard deviations of predictor and response. Red: the "
+        "response rises with the predictor; blue: it falls. Similar predictors and responses are "
+        "next to each other."
     )
     height = map_height(min(rows, _NAMES), est.summary().response_names) + 0.4
-    return _picture("coefficients", partial(plot.coefficients, est), caption, words, height)
+    return _picture("coefficients", partial(plot.coefficients, est), caption, height)
 
 
-def network_picture(est: Any, rows: int, columns: int, rank: int) -> Picture:
-    """Predictors and responses, connected through the factors."""
-    words = (
-        f"Network of {_count(rows, 'predictor')} on the left, {_count(rank, 'factor')} in the "
-        f"middle and {_count(columns, 'response')} on the right"
-    )
+def network_picture(est: Any, rows: int, columns: int) -> Picture:
+    """So many predictors and responses, connected through the factors."""
     caption = (
-        "The strongest predictors and responses, connected through the factors. Wide edges are "
-        "strong. A path of two edges of the same color raises the response, one of two colors "
-        "lowers it."
+        "Network of the strongest predictors and responses, connected through the factors. Wide "
+        "edges are strong. A path of two edges of the same color raises the response, one of two "
+        "colors lowers it."
     )
     height = 1.2 + 0.25 * min(max(rows, columns), 25)
-    return _picture("network", partial(plot.network, est), caption, words, height)
+    return _picture("network", partial(plot.network, est), caption, height)
 
 
 def factor_picture(est: Any, model: Findings) -> Picture:
     """Loadings of the factors as bars."""
-    left, right = model.predictor_loadings, model.response_loadings
-    used = [min(int(np.count_nonzero(s.any(axis=1))), n) for s, n in ((left, 20), (right, 15))]
-    words = "Bars: loadings of the strongest predictors and responses on "
-    words += _count(model.rank, "factor")
+    sides = (model.predictor_loadings, 20), (model.response_loadings, 15)
+    bars = sum(min(int(np.count_nonzero(side.any(axis=1))), most) for side, most in sides)
     caption = (
         "Loadings of predictors (top) and responses (bottom) on each factor. A response rises with "
         "a predictor if their bars for a factor point to the same side."
     )
-    height = 1.4 + 0.2 * (sum(used) + 2)
-    return _picture("factors", partial(plot.factors, est), caption, words, height)
+    return _picture("factors", partial(plot.factors, est), caption, 1.4 + 0.2 * (bars + 2))
 
 
 def selection_picture(est: Any) -> Picture:
@@ -182,8 +172,7 @@ def selection_picture(est: Any) -> Picture:
         "The star is the chosen model, the ring the smallest one within one standard error of the "
         "least score."
     )
-    words = "Lines: score of the compared models against the number of predictors, for each rank"
-    return _picture("selection", partial(plot.selection, est), caption, words, 3.8)
+    return _picture("selection", partial(plot.selection, est), caption, 3.8)
 
 
 def prediction_pictures(est: Any, X: Any, Y: Any, names: list[str] | None = None) -> list[Picture]:
@@ -218,10 +207,9 @@ def _prediction_picture(
         f"Observed against predicted, {of}, for the data given to the report; optimistic if the "
         "model was fitted to the same rows. On the dashed line both are equal."
     )
-    words = f"Observed against predicted values of {of}, {len(places):,} entries"
     name = "predictions" if response is None else f"predictions_{response + 1}"
     draw = partial(plot.observed_predicted, est, X, Y, response)
-    return _picture(name, draw, caption, words, 4.6, table, width=5.2)
+    return _picture(name, draw, caption, 4.6, table, width=5.2)
 
 
 def sample_picture(est: Any, X: Any, names: list[str] | None = None) -> Picture:
@@ -239,9 +227,8 @@ def sample_picture(est: Any, X: Any, names: list[str] | None = None) -> Picture:
         "where a response is large."
         + ("" if names is None else " Samples far from the center have their names.")
     )
-    words = f"Scores of {len(scores):,} samples on factors 1 and 2, with responses as arrows"
     draw = partial(plot.biplot, est, X, labels=names)
-    return _picture("samples", draw, caption, words, 4.8, table, width=5.8)
+    return _picture("samples", draw, caption, 4.8, table, width=5.8)
 
 
 def stability_picture(table: Any) -> Picture:
@@ -258,9 +245,8 @@ def stability_picture(table: Any) -> Picture:
         "How often each predictor was selected when the model was fitted to random halves of the "
         "data."
     )
-    words = f"Bars: selection frequencies of the {selected} predictors that were selected most"
     height = 1.2 + 0.2 * max(selected, 4)
-    return _picture("stability", partial(plot.stability, table), caption, words, height, shown)
+    return _picture("stability", partial(plot.stability, table), caption, height, shown)
 
 
 def _sample_header(names: list[str] | None) -> str:
@@ -275,7 +261,6 @@ def _picture(
     name: str,
     draw: Callable[..., Any],
     caption: str,
-    words: str,
     height: float,
     table: Table | None = None,
     width: float = WIDTH,
@@ -283,8 +268,4 @@ def _picture(
     """Draw a plot; ``table``: its numbers, if it is not followed by a table of the page."""
     figure = new_figure(min(max(height, 2.6), _TALLEST), width)
     draw(ax=figure.add_subplot())
-    return Picture(name, figure, caption, f"{words}.", table, literal=True)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return Picture(name, figure, caption, table=table, literal=True)

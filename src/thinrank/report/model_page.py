@@ -205,10 +205,9 @@ def _coefficients(
     if not total:
         return []
     used = len(model.used)
-    responses = int(np.count_nonzero(model.coefficients.any(axis=0)))
     return [
         Section("Coefficients"),
-        figures.coefficient_picture(est, used, responses),
+        figures.coefficient_picture(est, used),
         summary_table(summary, "coefficients", total),
         Text(
             "A standardized coefficient is the change of the response, in its standard deviations, "
@@ -250,7 +249,7 @@ def _factors(est: Any, model: Findings, summary: Summary) -> list[Block]:
             "response with the factor."
         ),
         summary_table(summary, "factors", model.rank),
-        figures.network_picture(est, len(model.used), responses, model.rank),
+        figures.network_picture(est, len(model.used), responses),
         figures.factor_picture(est, model),
         summary_table(summary, "loadings", sum(int(np.count_nonzero(side)) for side in sides)),
         Text(
