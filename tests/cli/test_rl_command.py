@@ -74,6 +74,10 @@ def test_a_folder_of_logs(tmp_path, monkeypatch):
         (lambda t: t.assign(place=np.nan), "column place is empty in line 2"),
         (lambda t: t.assign(light="dim"), "column light must hold numbers"),
         (lambda t: t.assign(action=0.5), "column action must hold whole numbers"),
+        (
+            lambda t: t.assign(task=1),
+            "column task cannot be a state variable, because values.csv has",
+        ),
     ],
 )
 def test_files_that_cannot_be_used(change, told, tmp_path):
@@ -93,6 +97,20 @@ def test_given_next_states_need_no_episodes(tmp_path):
     result = runner.invoke(app, ["rl", str(tmp_path / "log.csv"), "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert len(pd.read_csv(out / "values.csv")) == len(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "told"),
+    [("log", {}, "another log named log"), ("other", {"light": "x"}, "must be place, light, as")],
+)
+def test_logs_of_other_tasks_have_other_names_and_the_same_columns(name, columns, told, tmp_path):
+    other = tmp_path / "other" / f"{name}.csv"
+    other.parent.mkdir()
+    chain(0).to_csv(tmp_path / "log.csv", index=False)
+    chain(1).rename(columns=columns).to_csv(other, index=False)
+    result = runner.invoke(app, ["rl", str(tmp_path / "log.csv"), str(other), "--out", "out"])
+    assert result.exit_code == 3
+    assert told in re.sub(r"\s+", " ", result.output)
 
 
 @pytest.mark.parametrize(

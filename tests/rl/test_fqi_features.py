@@ -84,10 +84,12 @@ def test_states_outside_the_table(states):
 
 
 def test_the_width_of_states_is_checked():
-    for features in (Identity(), RadialBasis(np.zeros((1, 2)), 1.0)):
-        fqi = learned(features, POINTS)
-        with pytest.raises(ValueError, match=r"states must have 2 columns.*\(4, 3\)"):
-            fqi.q_values(0, np.ones((4, 3)))
+    for features, message in (
+        (Identity(), "features must have 2 columns, as at the design states, got 3"),
+        (RadialBasis(np.zeros((1, 2)), 1.0), r"states must have 2 columns.*\(4, 3\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learned(features, POINTS).q_values(0, np.ones((4, 3)))
     with pytest.raises(ValueError, match=r"states must have 2 columns, got shape \(4, 1\)"):
         Fourier(np.zeros(2), np.ones(2), 1)(np.ones((4, 1)))
 

@@ -74,11 +74,21 @@ def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
     found: dict[str, tuple[Transitions, list[str]]] = {}
     for name in logs:
         if Path(name).is_dir():
-            found |= read_folder(Path(name))
+            read = read_folder(Path(name))
         elif Path(name).suffix == ".csv":
-            found[Path(name).stem] = read_file(Path(name))
+            read = {Path(name).stem: read_file(Path(name))}
         else:
-            found[name] = from_minari(name), []
+            read = {name: (from_minari(name), [])}
+        for task, (log, names) in read.items():
+            first, expected = next(iter(found.items()), (task, (log, names)))
+            if task in found:
+                raise ValueError(f"{name}: there is another log named {task}; rename one of them")
+            if names != expected[1]:
+                raise ValueError(
+                    f"{task}: state variables must be {', '.join(expected[1])}, as in {first}, in "
+                    f"this order, got {', '.join(names)}"
+                )
+            found[task] = log, names
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.factors import Factors
-from thinrank.rl.features import Features, feature_matrix, feature_product
+from thinrank.rl.features import Features, feature_matrix
 
 
 class ActionValues(Protocol):
@@ -51,12 +51,17 @@ class LinearValues:
         return column.reshape(len(self.intercept), -1).T
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n_states, n_actions), from the active features."""
-        linear = feature_product(self.features, states, self.weights(task), f"task {task}")
-        return linear + self.intercept[:, task]
+        """Q(s, ·) of shape (n_states, n_actions)."""
+        matrix = feature_matrix(self.features, states, f"task {task}")
+        if len(self.factors.U) != len(self.intercept) * matrix.shape[1]:
+            raise ValueError(
+                f"task {task}: features must have {len(self.factors.U) // len(self.intercept)} "
+                f"columns, as at the design states, got {matrix.shape[1]}"
+            )
+        return self.of_features(task, matrix)
 
     def of_features(self, task: int, matrix: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n_states, n_actions), from all features."""
+        """Q(s, ·) of shape (n_states, n_actions), from the features."""
         return matrix @ self.weights(task) + self.intercept[:, task]
 
     def repeated(self, count: int) -> LinearValues:

@@ -1,9 +1,7 @@
 """Feature maps φ(s) of states.
 
 A feature map is any callable that turns states into an array or scipy sparse matrix of shape
-(n_states, n_features). It may also have a method ``product(states, weights)`` that returns
-φ(states) @ weights without computing all of φ(states). The values of next states need only this
-product, and most rows of the weights are zero.
+(n_states, n_features).
 """
 
 from __future__ import annotations
@@ -26,20 +24,19 @@ Features = Callable[[Any], Any]
 """``features(states)`` returns an array or sparse matrix of shape (n_states, n_features)."""
 
 
-class _Selective:
-    """A map whose features can be computed separately: products use only the needed ones."""
+class _Map:
+    """What all maps have."""
+
+    def __call__(self, states: Any) -> Any:
+        raise NotImplementedError
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights, from the features with non-zero weights."""
-        active = np.flatnonzero(weights.any(axis=1))
-        return self._some(np.asarray(states), active) @ weights[active]
-
-    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """φ(states) @ weights."""
+        return self(states) @ weights
 
 
 @dataclass(frozen=True)
-class Identity(_Selective):
+class Identity(_Map):
     """The states are their own features.
 
     States are arrays of shape (n_states, n_features), or (n_states,) for one feature.
@@ -51,16 +48,9 @@ class Identity(_Selective):
         columns = array[:, None] if array.ndim == 1 else array
         return columns.astype(np.float64, copy=False)
 
-    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights, from the columns with non-zero weights."""
-        return super().product(_points(np.asarray(states), len(weights)), weights)
-
-    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
-        return states[:, index].astype(np.float64, copy=False)
-
 
 @dataclass(frozen=True)
-class Tabular:
+class Tabular(_Map):
     """One indicator feature per state.
 
     Parameters
@@ -86,13 +76,9 @@ class Tabular:
         ones = np.ones(len(index))
         return sparse.csr_array((ones, index, ends), shape=(len(index), self.n_states))
 
-    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights: rows of the weights."""
-        return weights[_whole_states(states, self.n_states)]
-
 
 @dataclass(frozen=True, eq=False)
-class Lookup(_Selective):
+class Lookup(_Map):
     """Features from a table.
 
     Parameters
@@ -107,12 +93,9 @@ class Lookup(_Selective):
         """Rows of the table."""
         return self.table[_whole_states(states, len(self.table))]
 
-    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
-        return self.table[_whole_states(states, len(self.table))[:, None], index]
-
 
 @dataclass(frozen=True, eq=False)
-class RadialBasis(_Selective):
+class RadialBasis(_Map):
     """A constant, and Gaussian features exp(−‖s − c‖²/(2·width²)) for several centers c.
 
     Parameters
@@ -128,17 +111,15 @@ class RadialBasis(_Selective):
 
     def __call__(self, states: Any) -> np.ndarray:
         """All features, the constant first."""
-        return self._some(np.asarray(states), np.arange(len(self.centers) + 1))
-
-    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
-        centers = np.asarray(self.centers, dtype=np.float64)[np.maximum(index - 1, 0)]
-        points = _points(states, centers.shape[1])
+        centers = np.asarray(self.centers, dtype=np.float64)
+        points = _points(np.asarray(states), centers.shape[1])
         squares = np.sum((points[:, None, :] - centers) ** 2, axis=2)
-        return np.where(index == 0, 1.0, np.exp(-squares / (2 * self.width**2)))
+        constant = np.ones((len(points), 1))
+        return np.concatenate([constant, np.exp(-squares / (2 * self.width**2))], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Fourier(_Selective):
+class Fourier(_Map):
     """The Fourier basis: cos(π·⟨c, (s − low)/(high − low)⟩) for integer vectors c.
 
     Parameters
@@ -176,7 +157,11 @@ class Fourier(_Selective):
 
     def __call__(self, states: Any) -> np.ndarray:
         """All features."""
-        return self._some(np.asarray(states), np.arange(self._frequencies.shape[1]))
+        low, high = np.atleast_1d(self.low), np.atleast_1d(self.high)
+        points = (_points(np.asarray(states), len(low)) - low) / (high - low)
+        if self.clip:
+            points = np.clip(points, 0.0, 1.0)
+        return np.cos(np.pi * points @ self._frequencies)
 
     @cached_property
     def _frequencies(self) -> np.ndarray:
@@ -192,13 +177,6 @@ class Fourier(_Selective):
                     columns.append(np.zeros(size))
                     columns[-1][list(places)] = values
         return np.stack(columns, axis=1)
-
-    def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
-        low, high = np.atleast_1d(self.low), np.atleast_1d(self.high)
-        points = (_points(states, len(low)) - low) / (high - low)
-        if self.clip:
-            points = np.clip(points, 0.0, 1.0)
-        return np.cos(np.pi * points @ self._frequencies[:, index])
 
 
 def default_features(states: np.ndarray, n_states: int | None = None) -> Features:
@@ -273,25 +251,3 @@ def feature_matrix(features: Features, states: Any, where: str) -> Any:
     matrix = matrix.astype(np.float64, copy=False)
     check_finite(f"{where}: features", matrix.data if sparse.issparse(matrix) else matrix)
     return matrix
-
-
-def feature_product(features: Features, states: Any, weights: np.ndarray, where: str) -> np.ndarray:
-    """Compute φ(states) @ weights, by the ``product`` of the feature map if it has one.
-
-    Shapes: ``states`` (n_states, ...), ``weights`` (n_features, n_columns), result (n_states,
-    n_columns).
-    """
-    if not weights.any():
-        return np.zeros((len(states), weights.shape[1]))
-    if hasattr(features, "product"):
-        try:
-            return features.product(states, weights)
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from error
-    matrix = feature_matrix(features, states, where)
-    if matrix.shape[1] != len(weights):
-        raise ValueError(
-            f"{where}: features must have {len(weights)} columns, as at the design states, "
-            f"got {matrix.shape[1]}"
-        )
-    return matrix @ weights

@@ -11,6 +11,8 @@ from thinrank.rl.transitions import Transitions
 
 _NEEDED = "action", "reward", "terminated"
 _NEXT = "next_"
+# columns of the table of values, besides one value_0, value_1, … per action
+_RESULTS = "task", "policy", "value"
 
 
 def read_folder(folder: Path) -> dict[str, tuple[Transitions, list[str]]]:
@@ -40,6 +42,12 @@ def read_file(file: Path) -> tuple[Transitions, list[str]]:
     names = [name for name in table if name not in known and name not in after]
     if not names:
         raise ValueError(f"{file}: there is no column of a state variable")
+    for name in names:
+        if name in _RESULTS or name.startswith("value_"):
+            raise ValueError(
+                f"{file}: column {name} cannot be a state variable, because values.csv has one "
+                "of this name; rename it, or give every task a file of its own without it"
+            )
     for name in table:
         if not pd.api.types.is_numeric_dtype(table[name]):
             raise ValueError(f"{file}: column {name} must hold numbers")
