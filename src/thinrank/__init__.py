@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from thinrank.core.factors import Factors
     from thinrank.core.journal import checkpoint
     from thinrank.core.result import Solution
-    from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
-    from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.glm import SparseReducedRankClassifier, SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.matrices.low_rank_graph import SparseLowRankGraph
     from thinrank.matrices.matrix_completion import SparseMatrixCompletion
@@ -82,7 +81,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseLowRankGraph": "thinrank.matrices.low_rank_graph",
         "SparseMatrixCompletion": "thinrank.matrices.matrix_completion",
         "SparsePCA": "thinrank.matrices.sparse_pca",
-        "SparseReducedRankClassifier": "thinrank.estimators.classifier",
+        "SparseReducedRankClassifier": "thinrank.estimators.glm",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",

@@ -146,13 +146,6 @@ def test_distance_is_the_least_over_rotations(library, rng, rank):
     assert other.distance(one) == pytest.approx(expected, rel=1e-7)
 
 
-def test_distance_does_not_see_rotations(library, rng):
-    U, V = random_pair(rng)
-    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    turned = factors_of(library, U @ turn, V @ turn)
-    assert factors_of(library, U, V).distance(turned) == pytest.approx(0.0, abs=1e-12)
-
-
 def test_distance_pads_the_lower_rank(library, rng):
     U, V = random_pair(rng)
     full, low = factors_of(library, U, V), factors_of(library, U[:, :2], V[:, :2])
@@ -169,18 +162,6 @@ def test_distance_needs_equal_shapes():
     one, other = (Factors(np.ones((size, 1)), np.ones((3, 1))) for size in (4, 5))
     with pytest.raises(ValueError, match=r"same shape, got .*\(4, 3\)"):
         one.distance(other)
-
-
-def test_factors_on_rows_have_the_support_among_them():
-    U = np.array([[1.0], [0.0], [2.0]])
-    factors = Factors.on_rows(U, np.array([1, 3, 6]), 8, np.ones((2, 1)))
-    assert factors.shape == (8, 2)
-    assert factors.row_support.tolist() == [1, 6]
-    assert factors.balanced().row_support.tolist() == [1, 6]
-    scale = np.ones(8)
-    scale[6] = 0
-    assert factors.with_units(scale).row_support.tolist() == [1]
-    np.testing.assert_allclose(factors.balanced().theta, factors.theta)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [([2], [1]), ([2], [0, 3]), ([0, 4], [1])])
@@ -207,11 +188,3 @@ def test_units_of_columns(rng):
     assert found.column_support.tolist() == [1, 2, 3]
     for each in (pickle.loads(pickle.dumps(factors)), copy.copy(factors)):
         np.testing.assert_array_equal(each.theta, factors.theta)
-
-
-def test_units_of_columns_of_balanced_factors(rng):
-    balanced = Factors(rng.standard_normal((5, 2)), rng.standard_normal((3, 2))).balanced()
-    other = balanced.with_column_units(np.array([1.0, 10.0, 100.0]))
-    again = other.balanced()  # they were balanced in the other units only
-    np.testing.assert_allclose(again.U.T @ again.U, again.V.T @ again.V, atol=1e-10)
-    np.testing.assert_allclose(again.theta, balanced.theta * [1, 10, 100], atol=1e-10)

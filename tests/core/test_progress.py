@@ -27,25 +27,6 @@ def test_bar_shows_description_count_and_text(console):
     assert "objective [1.5]" in drawn(console)
 
 
-def test_update_sets_only_what_is_given(console):
-    with progress_bar("reading", 4, completed=1, time_left=True, console=console) as update:
-        update(advance=1)
-        update(text="second")
-        update(description="solving")
-    for part in ("solving", "2/4", "second", "left"):
-        assert part in drawn(console)
-
-
-def test_without_total_or_count(console):
-    with progress_bar("searching", console=console) as update:
-        update(7, text="models")
-    assert "searching 7 models" in drawn(console)
-    assert "/" not in drawn(console)
-    with progress_bar("reading", 1.0, count=False, console=console) as update:
-        update(0.5)
-    assert "/" not in drawn(console)
-
-
 def test_bars_go_to_standard_error_unless_they_are_hidden(capsys):
     with progress_bar("fitting", 2, show=False) as update:
         update(1, advance=1, description="other", text="text")

@@ -1,7 +1,5 @@
 """Predictors that are always kept: against NumPy, in the choice of sizes, kinds of X, messages."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,18 +116,6 @@ def test_ridge_does_not_shrink_the_kept_predictors(intercept, weight, standardiz
         np.testing.assert_allclose(est.coef_[:, OTHERS], theta[-len(OTHERS) :].T, rtol=1e-6)
         found = est.kept_coef_
     np.testing.assert_allclose(found, theta[int(intercept) : kept.shape[1]].T, rtol=1e-6)
-
-
-def test_kept_coefficients_given_the_others():
-    """They are the least squares coefficients of what the other predictors leave."""
-    X, Y = data()
-    est = tr.SparseReducedRankRegressor(1, 2, 3, ridge=1.0, always_keep=KEPT).fit(X, Y)
-    assert est.rank_ == 1
-    assert len(est.row_support_) == 2
-    left = Y - X @ est.factors_.theta
-    expected = least_squares(with_ones(X[:, KEPT], True), left)
-    np.testing.assert_allclose(est.kept_coef_, expected[-3:].T, rtol=1e-8)
-    assert_consistent(est, X)
 
 
 def test_rank_zero_is_least_squares_on_the_kept_predictors():
@@ -326,7 +312,7 @@ def test_what_is_refused(always_keep, message):
 def test_unknown_and_repeated_names():
     X, Y = data()
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(P)])
-    with pytest.raises(ValueError, match=r"name 'age', but X has 'x0', 'x1', .*, \.\.\.$"):
+    with pytest.raises(ValueError, match=r"name 'age', but X has 'x0', 'x1', .* more$"):
         tr.SparseReducedRankRegressor(always_keep=["age"]).fit(frame, Y)
     with pytest.raises(ValueError, match="every predictor once"):
         tr.SparseReducedRankRegressor(always_keep=["x1", 1]).fit(frame, Y)
@@ -339,16 +325,3 @@ def test_kept_predictors_are_not_counted_in_the_sizes():
         tr.SparseReducedRankRegressor(K, P - 2, K, always_keep=KEPT).fit(X, Y)
     with pytest.raises(ValueError, match="row_sparsit"):
         tr.SparseReducedRankRegressorCV([1], [P - 2], always_keep=KEPT).fit(X, Y)
-
-
-def test_clone_pickle_and_another_fit():
-    X, Y = data()
-    est = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=KEPT).fit(X, Y)
-    loaded = pickle.loads(pickle.dumps(est))
-    np.testing.assert_allclose(loaded.predict(X), est.predict(X))
-    assert clone(est).always_keep == KEPT
-    est.set_params(always_keep=None).fit(X, Y)
-    fresh = tr.SparseReducedRankRegressor(2, 3, 4, always_keep=[]).fit(X, Y)
-    np.testing.assert_allclose(est.predict(X), fresh.predict(X))
-    assert fresh.kept_.tolist() == []
-    assert fresh.kept_coef_.shape == (K, 0)

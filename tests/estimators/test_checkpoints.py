@@ -149,14 +149,3 @@ def test_an_object_that_cannot_be_pickled_cannot_be_compared(data, tmp_path):
     est = tr.SparseReducedRankRegressor(1, 2, 2, start=lambda *_: tr.starts.Backward()(*_))
     with pytest.raises(ValueError, match="start cannot be compared"), tr.checkpoint(tmp_path / "a"):
         est.fit(X, Y)
-
-
-def test_masks_are_compared(data, tmp_path):
-    X, Y = data
-    masks = np.zeros((2, *Y.shape), dtype=bool)
-    masks[0, 0, 0] = masks[1, 1, 1] = True
-    est = tr.SparseReducedRankRegressor(1, 2, 2)
-    with tr.checkpoint(tmp_path / "a"):
-        est.fit(X, np.ma.array(Y, mask=masks[0]))
-    with pytest.raises(ValueError, match="which differs in y;"), tr.checkpoint(tmp_path / "a"):
-        est.fit(X, np.ma.array(Y, mask=masks[1]))

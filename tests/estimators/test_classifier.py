@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import KFold
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
@@ -151,16 +150,6 @@ def test_automatic_sizes_with_separated_classes():
     est = tr.SparseReducedRankClassifier(1, "auto", None, cv=2).fit(X, y)
     assert est.score(X, y) > 0.9
     assert np.all(np.isfinite(est.coef_))
-
-
-def test_automatic_sizes():
-    X, Y = labels(k=6)
-    est = tr.SparseReducedRankClassifier(cv=KFold(2)).fit(X, Y)
-    assert set(est.row_support_) >= {0, 1}
-    assert np.mean(est.predict(X) == Y) > 0.7
-    by_criterion = tr.SparseReducedRankClassifier(criterion="bic").fit(X, Y)
-    assert by_criterion.row_support_.tolist() == [0, 1]
-    assert by_criterion.rank_ == 1
 
 
 def test_always_keep():

@@ -173,9 +173,6 @@ def test_one_split_has_no_standard_error(small):
         cv_of(cv=split, refit_rule="one_se").fit(X, Y)
 
 
-# --------------------------------------------------------------------------- splitters
-
-
 # --------------------------------------------------------------------------- axes
 
 
@@ -224,9 +221,6 @@ def test_bad_parameters_are_refused_before_the_search(small, options, message):
     assert not seen
 
 
-# --------------------------------------------------------------------------- data
-
-
 # --------------------------------------------------------------------------- progress
 
 
@@ -265,17 +259,3 @@ def test_stopping_refits_the_best_so_far(small, how, grid):
     assert len(est.cv_results_["params"]) == len(last)
     assert est.cv_results_["rank_test_score"][est.best_index_] == 1
     assert est.best_params_ == est.cv_results_["params"][est.best_index_]
-
-
-@doubtful
-def test_the_callback_and_verbose_show_every_model(small, capsys):
-    X, Y, _ = small
-    seen = []
-    est = cv_of(callback=seen.append, verbose=1, cv=3, **GRID).fit(X, Y)
-    last = seen[-len(est.cv_results_["params"]) :]  # of the search that counts
-    assert [r.iteration for r in seen] == list(range(1, len(seen) + 1))
-    assert min(r.objective for r in last) == last[-1].best
-    np.testing.assert_allclose(est.cv_results_["mean_test_score"], [-r.objective for r in last])
-    captured = capsys.readouterr()
-    assert "choosing sizes" in captured.err
-    assert captured.out == ""

@@ -38,14 +38,6 @@ def test_arrays_in_any_chunks():
     assert other.score(lazy, target) == pytest.approx(one.score(X, Y))
 
 
-def test_one_response():
-    X, Y = simulated()
-    est = tr.SparseReducedRankRegressor(1, 5, 1)
-    one = est.fit(X, Y[:, 0]).coef_
-    other = est.fit(da.from_array(X, chunks=(700, 10)), da.from_array(Y[:, 0])).coef_
-    np.testing.assert_allclose(one, other, atol=1e-7)
-
-
 def test_chunks_of_unknown_size_and_counts():
     X, Y = simulated()
     kept = np.arange(2100) % 25 > 0

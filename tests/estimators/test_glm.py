@@ -320,17 +320,6 @@ def test_kept_predictors_are_not_shrunk(name):
     assert np.abs(est.coef_[:, 1:5]).max() < 1e-5
 
 
-def test_choosing_sizes_with_kept_predictors():
-    X = predictors()
-    Y = responses("poisson", X)
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    est = tr.SparseReducedRankGLM("poisson", 1, "auto", None, always_keep=["b"], cv=2)
-    est.fit(frame, Y)
-    assert est.kept_.tolist() == [1]
-    assert set(est.row_support_) >= {0, 2}
-    assert est.score(frame, Y) > 0.2
-
-
 @pytest.mark.parametrize(("name", "criterion"), [("poisson", "cv"), ("bernoulli", "bic")])
 def test_criteria(name, criterion):
     X = predictors(n=200)

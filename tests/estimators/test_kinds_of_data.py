@@ -101,12 +101,6 @@ def test_responses_of_dask(data, estimator):
     np.testing.assert_allclose(estimator.fit(X, array(Y)).coef_, estimator.fit(X, Y).coef_)
 
 
-@pytest.mark.parametrize("name", ["PIC", None])
-def test_a_criterion_has_a_known_name(name):
-    with pytest.raises(ValueError, match='name must be one of "pic", "aic"'):
-        tr.selection.Criterion(name)
-
-
 @pytest.mark.parametrize("value", [np.nan, -1.0, "4", True])
 @pytest.mark.parametrize("constant", ["per_degree", "per_inflation"])
 def test_constants_of_a_criterion_are_numbers(constant, value):

@@ -109,15 +109,6 @@ def test_a_score_that_does_not_exist_is_told():
         assert np.isnan(est.score(X, Y))
 
 
-def test_automatic_sizes():
-    X, Y = data(p=7)
-    Y[mask(Y, 0.9)] = np.nan  # a tenth
-    est = tr.SparseReducedRankRegressor(cv=2).fit(X, Y)
-    assert est.score(X, Y) > 0.3
-    assert np.all(np.isfinite(est.predict(X)))
-    assert len(est.search_) > 3
-
-
 @pytest.mark.filterwarnings(
     "ignore:10 of 60 rows of Y", "ignore::thinrank.core.warnings.SelectionWarning"
 )

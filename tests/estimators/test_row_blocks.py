@@ -7,7 +7,6 @@ import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import thinrank as tr
-from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Blocks
 
 N, P, K = 2100, 30, 6  # with at most 2000 rows blocks are read into memory
@@ -122,15 +121,6 @@ def test_other_losses_read_the_blocks_at_every_product(in_blocks, data):
         np.testing.assert_allclose(est.fit(as_blocks(X), target).coef_, one, atol=1e-6)
 
 
-def test_pure_noise_and_constant_responses(in_blocks, data):
-    X, Y = data
-    noise = np.random.default_rng(30005).standard_normal(Y.shape)
-    with pytest.warns(SelectionWarning, match="No model predicts better"):
-        assert tr.SparseReducedRankRegressor().fit(as_blocks(X), noise).rank_ == 0
-    with pytest.warns(SelectionWarning, match="constant: all coefficients are zero"):
-        assert tr.SparseReducedRankRegressor().fit(as_blocks(X), 0 * Y + 2).rank_ == 0
-
-
 def test_small_data_are_read_into_memory(data):
     X, Y = data
     est = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), as_blocks(Y))
@@ -138,16 +128,6 @@ def test_small_data_are_read_into_memory(data):
     expected = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
     np.testing.assert_allclose(est.coef_, expected.coef_, atol=1e-8)
     assert not hasattr(expected, "n_passes_")
-
-
-def test_predictions(in_blocks, data):
-    X, Y = data
-    est = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
-    np.testing.assert_allclose(est.predict(as_blocks(X)), est.predict(X), atol=1e-12)
-    np.testing.assert_allclose(est.transform(as_blocks(X)), est.transform(X), atol=1e-12)
-    assert est.score(as_blocks(X), as_blocks(Y)) == pytest.approx(est.score(X, Y))
-    with pytest.raises(ValueError, match=r"X has 29 features, but Sparse.* is expecting 30"):
-        est.predict(as_blocks(X[:, 1:]))
 
 
 def test_names_of_parquet_files(in_blocks, data, tmp_path):

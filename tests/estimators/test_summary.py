@@ -210,12 +210,6 @@ def test_classes():
     assert binary.summary().response_names == ["kind=True"]
 
 
-def test_baselines_have_a_summary():
-    X, Y = frames()
-    text = str(tr.baselines.ReducedRankRegression(rank=1).fit(X, Y).summary())
-    assert "growth" in text or "y0" in text
-
-
 def test_a_pipeline_with_encoded_columns_keeps_names_to_the_summary():
     X, Y = frames()
     X["site"] = np.where(np.arange(N) % 3, "north", "south")

@@ -15,14 +15,9 @@ class Design(Protocol):
     """A design matrix X of shape (n_samples, n_features), known through its products.
 
     Losses and solvers use these methods only and do not depend on the kind of the design.
-
-    Attributes
-    ----------
-    prototype : array
-        An empty array with the library, dtype and device of every product.
     """
 
-    prototype: Array
+    prototype: Array  # an empty array with the library, dtype and device of every product
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,24 +102,16 @@ class Loss(Protocol):
     ``splits``
         ``splits(pairs) -> list of (training loss, held-out loss)`` of positions of rows; the
         held-out rows are about the means and in the scales of the training rows.
-
-    Attributes
-    ----------
-    shape : (m1, m2)
-        Shape of Θ.
-    prototype : array
-        An empty array with the library, dtype and device of Θ.
-    magnitude : float
-        Size of the terms whose difference is f: values have errors of about eps × magnitude.
     """
 
     capabilities: frozenset[str]
-    prototype: Array
+    prototype: Array  # an empty array with the library, dtype and device of Θ
+    # size of the terms whose difference is f: values have errors of about eps × magnitude
     magnitude: float
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m1, m2)."""
+        """(m1, m2), the shape of Θ."""
         ...
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
@@ -137,30 +124,16 @@ class QuadraticForm(Protocol):
 
     For regression Φ = Θ, C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products are computed
     once and kept where that takes little memory.
-
-    Attributes
-    ----------
-    constant : float
-        Twice the value at zero.
-    samples : float
-        n, the sum of the weights.
-    observations : float
-        Number of entries of the data: n·k for regression.
-    shape : (m1, m2)
-        Shape of Θ.
-    prototype : array
-        An empty array with the library, dtype and device of Θ.
-    column_scale : array of shape (m2,), or None
-        Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None means Φ = Θ. With
-        it one H is enough for a loss whose curvature differs between responses.
     """
 
+    # Φ = Θ·diag(column_scale), of shape (m2,), which has the rank and the supports of Θ; None means
+    # Φ = Θ. With it one H is enough for a loss whose curvature differs between responses
     column_scale: Array | None
-    constant: float
-    samples: float
-    observations: float
-    shape: tuple[int, int]
-    prototype: Array
+    constant: float  # twice the value at zero
+    samples: float  # n, the sum of the weights
+    observations: float  # number of entries of the data: n·k for regression
+    shape: tuple[int, int]  # (m1, m2), the shape of Θ
+    prototype: Array  # an empty array with the library, dtype and device of Θ
 
     @property
     def ridge(self) -> float:
@@ -217,29 +190,15 @@ class Start(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A step that was tried, from Z to Z⁺ = Z + Δ, under the objective F.
+    """A step that was tried, from Z to Z⁺ = Z + Δ, under the objective F."""
 
-    Attributes
-    ----------
-    step : float
-        The step size.
-    before, after : float
-        F(Z) and F(Z⁺).
-    slope_before, slope_after : float
-        ⟨∇F(Z), Δ⟩ and ⟨∇F(Z⁺), Δ⟩.
-    length_squared : float
-        ‖Δ‖².
-    rounding : float
-        Size of the rounding errors of the values of F.
-    """
-
-    step: float
-    before: float
-    after: float
-    slope_before: float
-    slope_after: float
-    length_squared: float
-    rounding: float
+    step: float  # the step size
+    before: float  # F(Z)
+    after: float  # F(Z⁺)
+    slope_before: float  # ⟨∇F(Z), Δ⟩
+    slope_after: float  # ⟨∇F(Z⁺), Δ⟩
+    length_squared: float  # ‖Δ‖²
+    rounding: float  # size of the rounding errors of the values of F
 
 
 class StepRule(Protocol):
@@ -267,39 +226,24 @@ class Solver(Protocol):
 
     The state has ``factors``, ``objective`` and ``change``, and is never changed in place. The
     sizes of the model are set by :meth:`sized` before a run.
-
-    Attributes
-    ----------
-    name : str
-        Name of the solver in messages.
-    needs : frozenset of str
-        Capabilities that the loss must have.
-    exchanges_rows : bool
-        Whether it exchanges the rows of the start for better ones; the default start depends on
-        this.
-    adapts_to_units : bool
-        Whether its hyper-parameters remain valid if the units of the responses change.
-    max_iter : int
-        Largest number of iterations.
-    rank, rows, columns : int
-        The sizes that it is bound to.
     """
 
-    rank: int
+    rank: int  # the sizes that it is bound to
     rows: int
     columns: int
-    name: ClassVar[str]
-    needs: ClassVar[frozenset[str]]
+    name: ClassVar[str]  # of the solver in messages
+    needs: ClassVar[frozenset[str]]  # capabilities that the loss must have
+    # whether it exchanges the rows of the start for better ones; the default start depends on this
     exchanges_rows: ClassVar[bool]
 
     @property
     def adapts_to_units(self) -> bool:
-        """See the attributes."""
+        """Whether its hyper-parameters remain valid if the units of the responses change."""
         ...
 
     @property
     def max_iter(self) -> int:
-        """See the attributes."""
+        """Largest number of iterations."""
         ...
 
     def sized(self, rank: int, rows: int, columns: int) -> Self:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from thinrank.core.imports import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
-    from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.glm import SparseReducedRankClassifier, SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
 
 __all__ = [
@@ -20,7 +19,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
-        "SparseReducedRankClassifier": "thinrank.estimators.classifier",
+        "SparseReducedRankClassifier": "thinrank.estimators.glm",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",

@@ -41,24 +41,9 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
     factors_: Factors
     factor_means_: Any
-    factor_scale_: np.ndarray
-    explained_variance_ratio_: np.ndarray
-    r2_: np.ndarray
-    held_out_r2_: np.ndarray | None
-    n_samples_: int
-    feature_scale_: np.ndarray
-    target_scale_: np.ndarray
-    warnings_: list[str]
-    _target_units: np.ndarray | None
-    intercept_: Any
-    kept_: np.ndarray
     kept_coef_: Any
     family_: Any
-    n_iter_: int
-    status_: Any
-    history_: Any
     best_params_: Any
-    search_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -76,8 +61,13 @@ class FactorModel(TransformerMixin, BaseEstimator):
             shapes |= {"kept_": (count,), "kept_coef_": (*targets, count)}
         return shapes
 
-    def _keep(self, result: FitResult, data: TrainingData, single_target: bool) -> None:
-        """Store the coefficients of a fit, and what describes it, in the user's units."""
+    def _keep(
+        self, result: FitResult, data: TrainingData, single_target: bool, names: Any = None
+    ) -> None:
+        """Store a fit, and what describes it, in the user's units.
+
+        ``names`` are those of the responses. Baselines have no sizes, status and history.
+        """
         intercept, kept_coef, kept = result.intercept, result.kept_coef, data.kept
         if kept_coef is None:
             kept_coef = arrays.zeros((intercept.shape[0], len(kept)), like=intercept)
@@ -92,16 +82,11 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
         self.held_out_r2_ = result.held_out_r2
         self.warnings_ = [*result.messages, *imputed_message(self, data.design)]
-
-    def _keep_fit(
-        self, result: FitResult, data: TrainingData, single_target: bool, names: Any
-    ) -> None:
-        """Store everything that :func:`fit_problem` returned; ``names`` are those of responses."""
-        self._keep(result, data, single_target)
-        self.best_params_, self.search_ = result.params, result.search
-        self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
-        self._target_units = result.target_units
-        keep_or_delete(self, "target_names_in_", names)
+        if result.status is not None:
+            self.best_params_, self.search_ = result.params, result.search
+            self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
+            self._target_units = result.target_units
+            keep_or_delete(self, "target_names_in_", names)
 
     @property
     def coef_(self) -> Array:

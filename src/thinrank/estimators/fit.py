@@ -140,15 +140,24 @@ def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
         return math.inf
 
 
-def fit_problem(
+def fit_data(
     estimator: Any,
     data: TrainingData,
-    search: Callable[[Problem, Solver], Found] | None = None,
+    single: bool,
+    names: Any,
+    search: Callable[[TrainingData, Problem, Solver], Found] | None = None,
 ) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", and fit.
+    """Choose the sizes of an estimator that are "auto", fit, and store the result.
 
-    ``search`` takes the place of the choice of sizes, and of reports about the fit.
+    ``single`` says whether y was a vector, ``names`` are those of the responses, and ``search``
+    takes the place of the choice of sizes, and of reports about the fit.
     """
+    result = _fitted(estimator, data, search)
+    estimator._keep(result, data, single, names)
+    return result
+
+
+def _fitted(estimator: Any, data: TrainingData, search: Callable[..., Found] | None) -> FitResult:
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = problem_of(estimator, solver, data)
     shown: dict[str, Any] = {}
@@ -156,7 +165,7 @@ def fit_problem(
         params, found = chosen_sizes(estimator, problem, data, solver)
         shown = {"callback": estimator.callback, "verbose": estimator.verbose}
     else:
-        found = search(problem, solver)
+        found = search(data, problem, solver)
         params = found.params
     records, messages, held_out = [], [], None
     last = problem

@@ -11,15 +11,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from thinrank import arrays
-from thinrank.core.checks import check_range
+from thinrank.core.checks import check_range, first_few
 from thinrank.core.imports import import_optional
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.genotypes import first_names
 from thinrank.selection.splits import is_small
 from thinrank.starts.elimination import MOST_ROWS
 
-# Names that a message lists.
-MOST_NAMED = 5
 # Classes of lazy data by the package that they are from, and what makes data of them.
 _LAZY = {
     "polars": (("LazyFrame",), "collect()"),
@@ -119,7 +117,12 @@ def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
     names, dtypes = list(X.columns), list(X.dtypes)
-    _check_distinct(argument, names)
+    repeated = [f"{name!r} ({count} times)" for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"{argument} must have columns with different names, got {first_few(repeated)}; rename "
+            f"the columns, or pass {argument}.to_numpy(), which has no names"
+        )
     bad = [
         (name, dtype)
         for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
@@ -127,8 +130,7 @@ def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
     ]
     if not (bad and numeric):
         return
-    shown = ", ".join(f"{name!r} ({_kind(dtype)})" for name, dtype in bad[:MOST_NAMED])
-    more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
+    shown = first_few(f"{name!r} ({_kind(dtype)})" for name, dtype in bad)
     remedy = (
         "Columns of categories of pandas need the dtype category: "
         f"X.astype({{{bad[0][0]!r}: 'category'}}); drop columns that are identifiers."
@@ -140,7 +142,7 @@ def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
         )
     raise ValueError(
         f"{argument} must contain numbers, but could not convert {len(bad)} of its {len(names)} "
-        f"columns: {shown}{more}. {remedy}"
+        f"columns: {shown}. {remedy}"
     )
 
 
@@ -167,18 +169,6 @@ def check_row_names(X: Any, Y: Any) -> None:
             f"{names_y[place]!r} in row {place}; they are matched by position",
             UserWarning,
             stacklevel=5,
-        )
-
-
-def _check_distinct(argument: str, names: list[Any]) -> None:
-    counts = Counter(names)
-    repeated = [name for name, count in counts.items() if count > 1]
-    if repeated:
-        shown = ", ".join(f"{name!r} ({counts[name]} times)" for name in repeated[:MOST_NAMED])
-        more = f" and {len(repeated) - MOST_NAMED} more" if len(repeated) > MOST_NAMED else ""
-        raise ValueError(
-            f"{argument} must have columns with different names, got {shown}{more}; rename the "
-            f"columns, or pass {argument}.to_numpy(), which has no names"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import fit_problem, whole_fit
+from thinrank.estimators.fit import fit_data, whole_fit
 from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import (
     always_kept,
@@ -374,7 +373,5 @@ def fit_regression(
         from thinrank.estimators.responses import numeric_responses  # few fits need it
 
         data = numeric_responses(Y, entry_weight, family, names).added_to(data)
-    choose = None if search is None else functools.partial(search, data)
-    result = fit_problem(estimator, data, choose)
-    estimator._keep_fit(result, data, single, names)
+    fit_data(estimator, data, single, names, search)
     keep_or_delete(estimator, "n_passes_", None if read is None else X.n_passes - read)

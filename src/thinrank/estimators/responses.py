@@ -11,7 +11,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_range, is_list
+from thinrank.core.checks import check_range, first_few, is_list
 from thinrank.designs import Dense
 from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import check_magnitudes
@@ -178,7 +178,7 @@ def _check_observed(observed: Array, labels: Sequence[str]) -> None:
     present = arrays.to_numpy(observed)
     empty = np.flatnonzero(~present.any(axis=0))
     if len(empty):
-        names = ", ".join(repr(labels[j]) for j in empty[:5]) + (", ..." if len(empty) > 5 else "")
+        names = first_few(repr(labels[int(j)]) for j in empty)
         raise ValueError(
             f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
             f"none: {names}; remove them from Y"

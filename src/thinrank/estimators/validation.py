@@ -24,6 +24,7 @@ from thinrank.core.checks import (
     check_finite,
     check_flags,
     check_range,
+    first_few,
     is_auto,
     is_list,
 )
@@ -32,7 +33,6 @@ from thinrank.designs import Dense, Operator, Sparse, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
 from thinrank.estimators.input_types import (
-    MOST_NAMED,
     check_columns,
     check_feature_names,
     check_kind,
@@ -129,7 +129,6 @@ def always_kept(estimator: Any) -> np.ndarray:
     always_keep, n_features = estimator.always_keep, estimator.n_features_in_
     if always_keep is None:
         return np.empty(0, dtype=np.int64)
-    names = getattr(estimator, "feature_names_in_", None)
     if not is_list(always_keep):
         raise ValueError(
             f"always_keep must be a list of names or indices of predictors, got {always_keep!r}"
@@ -145,31 +144,30 @@ def always_kept(estimator: Any) -> np.ndarray:
                 f"always_keep is a mask of {len(given)} entries, but X has {n_features} columns"
             )
         given = np.flatnonzero(given).tolist()
-    index = [_position(item, n_features, names) for item in given]
-    for item, place in zip(given, index, strict=True):
-        if index.count(place) > 1:
-            raise ValueError(f"always_keep must name every predictor once, got {item!r} repeatedly")
-    if index and len(index) == n_features:
+    names = getattr(estimator, "feature_names_in_", None)
+    places = [_position(item, n_features, names) for item in given]
+    index = np.unique(np.asarray(places, dtype=np.int64))
+    if len(index) < len(places):
+        item = next(
+            item for item, place in zip(given, places, strict=True) if places.count(place) > 1
+        )
+        raise ValueError(f"always_keep must name every predictor once, got {item!r} repeatedly")
+    if len(index) == n_features:
         raise ValueError(
             f"always_keep must leave predictors to choose from, got all {n_features} of them; for "
             "a regression without selection use sklearn.linear_model.LinearRegression"
         )
-    return np.sort(np.asarray(index, dtype=np.int64))
+    return index
 
 
 def _position(item: Any, n_features: int, names: np.ndarray | None) -> int:
     if isinstance(item, str):
-        if names is None:
-            raise ValueError(
-                f"always_keep has the name {item!r}, but names need X to be a data frame whose "
-                "columns all have names"
-            )
-        places = np.flatnonzero(names == item)
-        if len(places) == 0:
-            known = ", ".join(repr(str(name)) for name in names[:MOST_NAMED])
-            more = ", ..." if len(names) > MOST_NAMED else ""
-            raise ValueError(f"always_keep has the name {item!r}, but X has {known}{more}")
-        return int(places[0])
+        known = [] if names is None else names.tolist()
+        if item in known:
+            return int(known.index(item))
+        shown = first_few(map(repr, known))
+        shown = shown or "no names; names need X to be a data frame whose columns all have names"
+        raise ValueError(f"always_keep has the name {item!r}, but X has {shown}")
     if not isinstance(item, Integral) or isinstance(item, bool):
         raise ValueError(f"always_keep must contain names or indices of predictors, got {item!r}")
     if not 0 <= int(item) < n_features:
@@ -184,11 +182,7 @@ def check_training_data(
 ) -> tuple[Design, Array]:
     """X as a Design and Y as an array of one or two dimensions with the dtype of X.
 
-    With ``missing`` entries of Y may be NaN. If X and Y are both in row blocks, and X is not small,
-    Y is returned as it is.
-
-    Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
-    arrays of other libraries are validated here.
+    With ``missing`` entries of Y may be NaN. If both are in row blocks, Y is returned as it is.
     """
     design = check_predictors(estimator, X, Y, numeric=True)
     if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
@@ -315,7 +309,7 @@ def imputed(estimator: Any, design: Design, weight: Array | None) -> Design:
     filled = MeanFilled(design.array, np.isnan(design.array), weight)
     empty = np.flatnonzero(filled.missing.all(axis=0))
     if len(empty):
-        shown = ", ".join(str(j if names is None else names[j]) for j in empty[:MOST_NAMED])
+        shown = first_few(str(j if names is None else names[j]) for j in empty)
         raise ValueError(
             f"columns of X without an observed cell cannot be imputed; leave them out: {shown}"
         )
@@ -331,11 +325,10 @@ def imputed_message(estimator: Any, design: Design) -> list[str]:
     counts = design.missing.sum(axis=0)
     columns, names = np.flatnonzero(counts), getattr(estimator, "feature_names_in_", None)
     shown = [f"{f'x{j}' if names is None else names[j]} ({counts[j]})" for j in columns]
-    more = f" and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
     total = counts.sum()
     return [
         f"{total} missing cell{'s were' if total > 1 else ' was'} replaced by the mean of the "
-        f"predictor: {', '.join(shown[:MOST_NAMED])}{more}."
+        f"predictor: {first_few(shown)}."
     ]
 
 
@@ -404,12 +397,8 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
     given = arrays.to_numpy(sample_weight) if arrays.is_array(sample_weight) else sample_weight
     if not np.any(np.asarray(given)):
         raise ValueError("sample_weight must have a positive entry, but all are zero")
-    weight = _check_sample_weight(
-        given,
-        np.empty((n, 0)),
-        dtype=_FLOATS,
-        ensure_non_negative=True,
-    )
+    like = np.empty((n, 0))
+    weight = _check_sample_weight(given, like, dtype=_FLOATS, ensure_non_negative=True)
     if unit_mean:
         weight = weight.astype(np.float64) / weight.max()  # avoids overflow in the sum
         weight *= np.count_nonzero(weight) / weight.sum()
@@ -457,42 +446,28 @@ def check_finite_predictors(X: Any, names: Any = None) -> None:
     """
     if get_config()["assume_finite"] or arrays.all_finite(X.data if issparse(X) else X):
         return
-    missing, infinite = _bad_cells(X)
+    entries = X.tocoo() if issparse(X) else None
+    numbers = arrays.to_numpy(X) if entries is None else entries.data
+    columns = np.broadcast_to(np.arange(X.shape[1]), X.shape) if entries is None else entries.col
+    missing, infinite = (
+        np.bincount(columns[bad], minlength=X.shape[1])
+        for bad in (np.isnan(numbers), np.isinf(numbers))
+    )
     bad = missing + infinite
-    columns = np.flatnonzero(bad)
-    named = [
-        f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in columns[:MOST_NAMED]
-    ]
-    more = f" and {len(columns) - MOST_NAMED} more columns" if len(columns) > MOST_NAMED else ""
+    at = np.flatnonzero(bad)
+    named = [f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in at]
     counts = (("NaN", int(missing.sum())), ("infinity", int(infinite.sum())))
     what = [f"{kind} in {n} cell{'s' * (n > 1)}" for kind, n in counts if n]
-    where = "column" if len(columns) == 1 else "columns"
     raise ValueError(
-        f"Input X contains {' and '.join(what)}, in {where} {', '.join(named)}{more} "
-        "(with the number of such cells in each)."
+        f"Input X contains {' and '.join(what)}, in column{'s' * (len(at) > 1)} "
+        f"{first_few(named)} (with the number of such cells in each)."
         + (f" {_REMEDIES}" if missing.any() else "")
         + (f" {_INFINITE}" if infinite.any() else "")
     )
 
 
-def _bad_cells(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of NaN and of infinite cells in each column."""
-    if issparse(X):
-        entries = X.tocoo()
-        values, columns, count = entries.data, entries.col, X.shape[1]
-        return (
-            np.bincount(columns[np.isnan(values)], minlength=count),
-            np.bincount(columns[np.isinf(values)], minlength=count),
-        )
-    numbers = arrays.to_numpy(X)
-    return np.isnan(numbers).sum(axis=0), np.isinf(numbers).sum(axis=0)
-
-
 def check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> None:
-    """Check the callback, sizes, ridge and how they are chosen, before any computation.
-
-    ``shape`` is that of Θ, without kept predictors.
-    """
+    """Check parameters before any computation; ``shape`` is that of Θ, without kept predictors."""
     check_callback(estimator.callback)
     check_criterion(estimator.criterion)
     check_refit_rule(estimator.refit_rule)
