@@ -10,7 +10,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
 from thinrank.designs.dense import ColumnSubset
-from thinrank.losses.denoising import Denoising
+from thinrank.losses.quadratic import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 

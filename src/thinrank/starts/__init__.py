@@ -3,8 +3,7 @@
 from thinrank.starts.convex import GroupLasso, Lasso, ProximalSteps
 from thinrank.starts.elimination import Auto, Backward
 from thinrank.starts.forward import Forward
-from thinrank.starts.screening import Screening
-from thinrank.starts.spectral import Given, Spectral, complete_rank
+from thinrank.starts.spectral import Given, Screening, Spectral, complete_rank
 
 __all__ = [
     "Auto",

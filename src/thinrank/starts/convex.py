@@ -160,11 +160,7 @@ class ConvexStart:
     tol: float = 1e-4
 
     name: ClassVar[str]
-
-    @property
-    def prox(self) -> Prox:
-        """The proximal map of the penalty."""
-        raise NotImplementedError
+    prox: ClassVar[Any]  # the proximal map of the penalty
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Balanced factors of the solution's best rank-``rank`` approximation."""
@@ -187,11 +183,7 @@ class Lasso(ConvexStart):
     """Θ⁰ = argmin f(Θ) + λ‖Θ‖₁, the start of the paper's simulations; see :class:`ConvexStart`."""
 
     name: ClassVar[str] = "lasso"
-
-    @property
-    def prox(self) -> Prox:
-        """Soft thresholding of the entries."""
-        return shrink_entries
+    prox: ClassVar[Any] = staticmethod(shrink_entries)
 
 
 @dataclass(frozen=True)
@@ -199,11 +191,7 @@ class GroupLasso(ConvexStart):
     """Θ⁰ = argmin f(Θ) + λ‖Θ‖₂,₁, with whole rows zero or not; see :class:`ConvexStart`."""
 
     name: ClassVar[str] = "group_lasso"
-
-    @property
-    def prox(self) -> Prox:
-        """Soft thresholding of the rows."""
-        return shrink_rows
+    prox: ClassVar[Any] = staticmethod(shrink_rows)
 
 
 @dataclass(frozen=True)

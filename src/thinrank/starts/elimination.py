@@ -15,8 +15,7 @@ from thinrank.forms.moments import ProductForm, dual_fits
 from thinrank.losses.quadratic import FormLoss
 from thinrank.solvers.row_fit import fit_rows
 from thinrank.starts.convex import Lasso
-from thinrank.starts.screening import Screening
-from thinrank.starts.spectral import Spectral
+from thinrank.starts.spectral import Screening, Spectral
 
 # A matrix with this number of rows and columns is factorized in about a second.
 MOST_ROWS = 2000

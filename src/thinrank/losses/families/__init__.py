@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from thinrank.losses.families.base import Family
-from thinrank.losses.families.bernoulli import Bernoulli
-from thinrank.losses.families.gaussian import Gaussian
-from thinrank.losses.families.huber import Huber
+from thinrank.losses.families.categories import Bernoulli, Multinomial
+from thinrank.losses.families.counts import NegativeBinomial, Poisson
 from thinrank.losses.families.mixed import Mixed, combined
-from thinrank.losses.families.multinomial import Multinomial
-from thinrank.losses.families.negative_binomial import NegativeBinomial
-from thinrank.losses.families.poisson import Poisson
+from thinrank.losses.families.squares import Gaussian, Huber
 
 __all__ = [
     "Bernoulli",

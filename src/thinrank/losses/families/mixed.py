@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,66 +64,72 @@ class Mixed(Family):
         known = [bound for bound in bounds if bound is not None]
         self.curvature_bound = max(known) if len(known) == len(bounds) else None
 
+    def _members(self, *given: Array | None) -> Iterator[tuple[Any, list[int], Any]]:
+        """Each family with its columns, and these columns of some arrays."""
+        for family, index in zip(self.families, self.columns, strict=True):
+            yield family, index, [_part(x, index) for x in given]
+
+    def _each(self, method: str, *given: Array | None) -> Array:
+        """The results of a method of every family for its columns, joined."""
+        members = self._members(*given)
+        return self._joined([getattr(family, method)(*parts) for family, _, parts in members])
+
+    def _joined(self, parts: Sequence[Array]) -> Array:
+        """The parts side by side, with columns in order."""
+        out = arrays.namespace(*parts).concat(list(parts), axis=parts[0].ndim - 1)
+        if self.in_order:
+            return out
+        places = arrays.indices(self._places, out)
+        return arrays.take_columns(out, places) if out.ndim > 1 else arrays.take_rows(out, places)
+
     def prepared(self, y: Array) -> list[tuple[Array, Any]]:
         """The responses of every family, with what it needs of them."""
-        pairs = zip(self.families, self.columns, strict=True)
-        parts = [(family, _part(y, index)) for family, index in pairs]
-        return [(part, family.prepared(part)) for family, part in parts]
+        return [(part, family.prepared(part)) for family, _, (part,) in self._members(y)]
 
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """Values, derivatives and weights of all columns, each of shape (n, q)."""
-        own = self.prepared(y) if prepared is None else prepared
-        parts = [
-            family.for_fit(part, _part(eta, index), known)
-            for family, index, (part, known) in zip(self.families, self.columns, own, strict=True)
-        ]
-        values, derivatives, weights = zip(*parts, strict=True)
-        return self._joined(values), self._joined(derivatives), self._joined(weights)
+        known = self.prepared(y) if prepared is None else prepared
+        members = zip(self._members(eta), known, strict=True)
+        parts = [family.for_fit(own, part, more) for (family, _, (part,)), (own, more) in members]
+        values, derivatives, weights = map(self._joined, zip(*parts, strict=True))
+        return values, derivatives, weights
 
     def for_newton(self, y: Array, weight: Array) -> Array:
         """Curvatures for Newton's method of all columns, of shape (n, q)."""
-        return self._each(lambda family, *parts: family.for_newton(*parts), y, weight)
+        return self._each("for_newton", y, weight)
 
     def curvature(self, y: Array, eta: Array) -> Array:
         """Curvatures of all columns, of shape (n, q)."""
-        return self._each(lambda family, *parts: family.curvature(*parts), y, eta)
+        return self._each("curvature", y, eta)
 
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """The second derivative, applied to a direction, of shape (n, q)."""
-        return self._each(lambda family, *parts: family.hessian_product(*parts), y, eta, direction)
+        return self._each("hessian_product", y, eta, direction)
 
     def mean(self, eta: Array) -> Array:
         """Means of all columns, of shape (n, q)."""
-        return self._each(lambda family, part: family.mean(part), eta)
+        return self._each("mean", eta)
 
     def link(self, mean: Array) -> Array:
         """Linear predictors of the means of all columns, of shape (n, q)."""
-        return self._each(lambda family, part: family.link(part), mean)
+        return self._each("link", mean)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Intercepts of all columns, of shape (q,)."""
-        rows = [
-            family.null_link(_part(y, index), _part(weight, index))
-            for family, index in zip(self.families, self.columns, strict=True)
-        ]
-        return self._joined([row[None, :] for row in rows])[0, :]
+        return self._each("null_link", y, None if weight is None else weight + 0 * y)
 
     def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """Intercepts of all columns beside other linear predictors, of shape (q,)."""
-        full = None if weight is None else weight + 0 * y
-        rows = self._each(lambda family, *parts: family.intercept(*parts)[None, :], y, full, linear)
-        return rows[0, :]
+        return self._each("intercept", y, None if weight is None else weight + 0 * y, linear)
 
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """The responses, those on the border of the valid range as in each family."""
-        full = None if weight is None else weight + 0 * y
-        return self._each(lambda family, *parts: family.with_events(*parts), y, full, linear)
+        return self._each("with_events", y, None if weight is None else weight + 0 * y, linear)
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
         """Raise a ValueError if an observed entry is not valid for the family of its column."""
-        for family, index in zip(self.families, self.columns, strict=True):
-            own = [names[column] for column in index]
-            family.check(_part(y, index), _part(observed, index), own)
+        for family, index, parts in self._members(y, observed):
+            family.check(*parts, [names[column] for column in index])
 
     def take(self, columns: Any) -> Family:
         """The families of some of the columns; a single family is returned as itself.
@@ -132,18 +138,16 @@ class Mixed(Family):
         """
         wanted = _positions(columns).tolist()
         families, places = [], []
-        for family, index in zip(self.families, self.columns, strict=True):
-            members = set(index)
-            own = [place for place, column in enumerate(wanted) if column in members]
+        for family, index, _ in self._members():
+            own = [place for place, column in enumerate(wanted) if column in index]
             if not own:
                 continue
-            inner = [index.index(wanted[place]) for place in own]
             if not family.separable and len(own) < len(index):
                 raise ValueError(
                     f"the columns {index} of a {family.name} response must be taken together, got "
                     f"only {[wanted[place] for place in own]}"
                 )
-            families.append(family.take(inner))
+            families.append(family.take([index.index(wanted[place]) for place in own]))
             places.append(own)
         return combined(families, places)
 
@@ -151,7 +155,7 @@ class Mixed(Family):
         """Some of the columns, sorted, with all columns that belong to the same block."""
         wanted = set(_positions(columns).tolist())
         found: set[int] = set()
-        for family, index in zip(self.families, self.columns, strict=True):
+        for family, index, _ in self._members():
             own = [i for i, column in enumerate(index) if column in wanted]
             if own:
                 found.update(index[i] for i in family.whole(own, len(index)))
@@ -159,68 +163,39 @@ class Mixed(Family):
 
     def blocks(self, count: int) -> list[list[int]]:
         """The columns of each categorical response."""
-        pairs = zip(self.families, self.columns, strict=True)
         return [
             [index[i] for i in block]
-            for family, index in pairs
+            for family, index, _ in self._members()
             for block in family.blocks(len(index))
         ]
 
     def with_scale(self, scale: np.ndarray) -> Mixed:
         """The families with other scales of the columns that have units."""
-        pairs = zip(self.families, self.columns, strict=True)
-        return Mixed([family.with_scale(scale[index]) for family, index in pairs], self.columns)
+        scaled = [family.with_scale(scale[index]) for family, index, _ in self._members()]
+        return Mixed(scaled, self.columns)
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Mixed:
         """The families with their parameters estimated from the residuals of a fit."""
-        count = y.shape[1]
-        if arrays.is_array(freedom):
-            freedom = arrays.to_numpy(freedom)
-        freedom = np.broadcast_to(np.asarray(freedom, dtype=np.float64), (count,))
-        fitted = [
-            family.fitted_to(
-                _part(y, index), _part(eta, index), _part(weight, index), freedom[index]
-            )
-            for family, index in zip(self.families, self.columns, strict=True)
-        ]
+        freedom = arrays.to_numpy(freedom) if arrays.is_array(freedom) else freedom
+        freedom = np.broadcast_to(np.asarray(freedom, dtype=np.float64), (y.shape[1],))
+        members = self._members(y, eta, weight)
+        fitted = [family.fitted_to(*parts, freedom[index]) for family, index, parts in members]
         return Mixed(fitted, self.columns)
 
     def overdispersion(self, y: Array, eta: Array, weight: Array, freedom: np.ndarray) -> float:
         """That of the family where it is largest."""
+        members = self._members(y, eta, weight)
         return max(
-            family.overdispersion(
-                _part(y, index), _part(eta, index), _part(weight, index), freedom[index]
-            )
-            for family, index in zip(self.families, self.columns, strict=True)
+            family.overdispersion(*parts, freedom[index]) for family, index, parts in members
         )
 
     def scale_of(self, count: int) -> np.ndarray:
         """Scale of each column; 1 in columns without a scale."""
-        out = np.ones(count)
-        for family, index in zip(self.families, self.columns, strict=True):
-            out[index] = family.scale_of(len(index))
-        return out
+        return self._joined([family.scale_of(len(index)) for family, index, _ in self._members()])
 
     def units_of(self, count: int) -> np.ndarray:
         """Whether each column has units."""
-        out = np.zeros(count, dtype=bool)
-        for family, index in zip(self.families, self.columns, strict=True):
-            out[index] = family.units_of(len(index))
-        return out
-
-    def _each(self, function: Callable[..., Array], *given: Array | None) -> Array:
-        """Call the function with every family and its columns of the arrays; join the results."""
-        return self._joined(
-            [
-                function(family, *(_part(x, index) for x in given))
-                for family, index in zip(self.families, self.columns, strict=True)
-            ]
-        )
-
-    def _joined(self, parts: Sequence[Array]) -> Array:
-        """The parts side by side, with columns in order."""
-        out = arrays.namespace(*parts).concat(list(parts), axis=1)
-        return out if self.in_order else arrays.take_columns(out, arrays.indices(self._places, out))
+        return self._joined([family.units_of(len(index)) for family, index, _ in self._members()])
 
 
 def _part(x: Array | None, index: list[int]) -> Any:
