@@ -16,6 +16,7 @@ from thinrank.theory.suprema import (
     Method,
     Quantity,
     SparseEigenvalues,
+    as_numbers,
     sparse_eigenvalues,
     statistical_error,
 )
@@ -94,7 +95,7 @@ class Constants:
 
     def step_limit(self, iterate: Factors) -> float:
         """The condition on η of the lemma for one step: 1/(8‖Z‖²)·min{1/(2(μ + L)), 1}."""
-        stacked = np.concatenate([_numbers(iterate.U), _numbers(iterate.V)])  # Z = [U; V]
+        stacked = np.concatenate([as_numbers(iterate.U), as_numbers(iterate.V)])  # Z = [U; V]
         square = np.linalg.norm(stacked, 2) ** 2
         return float(min(1 / (2 * (self.mu + self.smooth)), 1.0) / (8 * square))
 
@@ -313,7 +314,7 @@ def check_conditions(
     that is admissible.
     """
     target = _as_truth(truth)
-    theta = _numbers(start.theta if isinstance(start, Factors) else start)
+    theta = as_numbers(start.theta if isinstance(start, Factors) else start)
     # lines 3 and 4 of the algorithm: balanced factors of Θ⁰ of rank r, thresholded
     first = Factors.from_theta(theta, constants.rank)
     first = Factors(
@@ -342,8 +343,8 @@ def _harmonic(mu: float, smooth: float) -> float:
 def _as_truth(truth: Any) -> Factors:
     """Θ* as balanced factors in NumPy, without singular values that are zero up to rounding."""
     if isinstance(truth, Factors):
-        return Factors(_numbers(truth.U), _numbers(truth.V)).balanced()
-    theta = _numbers(truth)
+        return Factors(as_numbers(truth.U), as_numbers(truth.V)).balanced()
+    theta = as_numbers(truth)
     if theta.ndim != 2:
         raise ValueError(f"truth must be Factors or a matrix, got an array of shape {theta.shape}")
     return Factors.from_theta(theta, min(theta.shape))
@@ -359,8 +360,3 @@ def _ratio(name: str, size: int, true: int, limit: int) -> float:
             f"c > 1; got {size}"
         )
     return size / true
-
-
-def _numbers(array: Any) -> np.ndarray:
-    array = arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
-    return array.astype(np.float64)

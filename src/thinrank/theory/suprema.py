@@ -107,18 +107,28 @@ def sparse_eigenvalues(
     0.409 (exact: all 220 supports); 2.125 (exact: all 220 supports)
     """
     _check_method(method)
-    curvatures = _Curvatures(problem)
-    p = curvatures.rows
-    if not isinstance(size, Integral) or isinstance(size, bool) or not 1 <= size <= p:
-        raise ValueError(f"size must be an integer from 1 to {p} (the rows of Θ), got {size!r}")
-    size = int(size)
-    if method == "auto":
-        method = "exact" if math.comb(p, size) <= _MAX_SUPPORTS else "search"
-    if method == "exact":
-        return _exact(curvatures, size)
     if method == "bound":
         raise ValueError('method="bound" is for statistical_error, use "search"')
-    return _search(curvatures, size, random_state)
+    curvatures = _Curvatures(problem)
+    p, gram = curvatures.rows, curvatures.gram
+    if not isinstance(size, Integral) or isinstance(size, bool) or not 1 <= size <= p:
+        raise ValueError(f"size must be an integer from 1 to {p} (the rows of Θ), got {size!r}")
+    size, count = int(size), math.comb(p, int(size))
+    kind: Kind = "estimate"
+    if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
+        batches = [curvatures.over(supports) for supports in subsets(p, size)]
+        low, high = min(a.min() for a, _ in batches), max(b.max() for _, b in batches)
+        kind, how = "exact", "all rows" if count == 1 else f"all {count} supports"
+    elif gram is not None:
+        low, high = _descend(gram, size), -_descend(-gram, size)
+        how = f"the best of {_STARTS} local searches"
+    else:
+        rng = np.random.default_rng(random_state)
+        supports = [rng.permutation(p)[:size] for _ in range(_STARTS)]
+        smallest, largest = curvatures.over(np.sort(supports, axis=1))
+        low, high, how = smallest.min(), largest.max(), f"{_STARTS} random supports"
+    ends = Quantity(max(float(low), 0.0), kind, how), Quantity(float(high), kind, how)
+    return SparseEigenvalues(size, *ends)
 
 
 def _check_method(method: Any) -> None:
@@ -135,14 +145,14 @@ class _Curvatures:
         if not hasattr(problem, "value_and_gradient"):
             design = as_design(problem)
             self.rows = design.shape[1]
-            self.gram = _numbers(design.gram()) / design.shape[0]
+            self.gram = as_numbers(design.gram()) / design.shape[0]
             return
         require(problem, "curvature", "sparse_eigenvalues")
         self.rows = problem.shape[0]
         self._loss = problem
         if "quadratic" in problem.capabilities:
             every = arrays.indices(range(self.rows), problem.prototype)
-            self.gram = _numbers(problem.quadratic().gram(every))
+            self.gram = as_numbers(problem.quadratic().gram(every))
 
     def over(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest curvature over each support, of shape (count, size)."""
@@ -159,34 +169,6 @@ def subsets(total: int, size: int, batch: int = _BATCH) -> Iterator[np.ndarray]:
     every = combinations(range(total), size)
     while chunk := list(islice(every, batch)):
         yield np.array(chunk, dtype=np.int64).reshape(len(chunk), size)
-
-
-def _exact(curvatures: _Curvatures, size: int) -> SparseEigenvalues:
-    batches = (curvatures.over(supports) for supports in subsets(curvatures.rows, size))
-    low, high = zip(
-        *((smallest.min(), largest.max()) for smallest, largest in batches), strict=True
-    )
-    count = math.comb(curvatures.rows, size)
-    how = "all rows" if count == 1 else f"all {count} supports"
-    return _ends(size, min(low), max(high), "exact", how)
-
-
-def _search(curvatures: _Curvatures, size: int, seed: int) -> SparseEigenvalues:
-    gram = curvatures.gram
-    if gram is None:
-        rng = np.random.default_rng(seed)
-        supports = [rng.permutation(curvatures.rows)[:size] for _ in range(_STARTS)]
-        smallest, largest = curvatures.over(np.sort(supports, axis=1))
-        low, high, how = smallest.min(), largest.max(), f"{_STARTS} random supports"
-    else:
-        low, high = _descend(gram, size), -_descend(-gram, size)
-        how = f"the best of {_STARTS} local searches"
-    return _ends(size, low, high, "estimate", how)
-
-
-def _ends(size: int, low: float, high: float, kind: Kind, how: str) -> SparseEigenvalues:
-    smallest = Quantity(max(float(low), 0.0), kind, how)
-    return SparseEigenvalues(size, smallest, Quantity(float(high), kind, how))
 
 
 def _descend(matrix: np.ndarray, size: int) -> float:
@@ -236,8 +218,10 @@ def _smaller_eigenvalue(a: Any, b: Any, c: Any) -> np.ndarray:
     return np.asarray((a + c - np.sqrt((a - c) ** 2 + 4 * np.square(b))) / 2)
 
 
-def _numbers(array: Any) -> np.ndarray:
-    return arrays.to_numpy(array).astype(np.float64)
+def as_numbers(array: Any) -> np.ndarray:
+    """An array of any library, or a list, as an array of NumPy in double precision."""
+    array = arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
+    return array.astype(np.float64)
 
 
 def statistical_error(
@@ -265,8 +249,7 @@ def statistical_error(
     5 (exact: all 3 sets of rows)
     """
     _check_method(method)
-    G = arrays.to_numpy(gradient) if arrays.is_array(gradient) else np.asarray(gradient)
-    G = G.astype(np.float64)
+    G = as_numbers(gradient)
     if G.ndim != 2:
         raise ValueError(f"gradient must be a matrix, got an array of shape {G.shape}")
     p, k = G.shape
