@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from thinrank.core.imports import import_optional
-from thinrank.plot.canvas import apart, log_scale, size_in_points
+from thinrank.plot.canvas import label_ends, log_scale
 from thinrank.report.document import new_figure
 
 if TYPE_CHECKING:
@@ -133,25 +133,3 @@ def states_axis(axis: Axes, sizes: Sequence[int], label: str) -> None:
     axis.set(xscale="log", xlabel=f"{label} (log scale)")
     axis.set_xticks(sizes, map(str, sizes))
     axis.minorticks_off()
-
-
-def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 10) -> None:
-    """Write a label at the end of each line, shifted vertically where labels would overlap."""
-    axis.margins(x=0.12)
-    axis.get_xlim(), axis.get_ylim()  # updates the limits
-    inside, height = axis.transAxes.inverted(), size_in_points(axis)[1]
-    for x in dict.fromkeys(end[0] for end in ends):
-        here = [end for end in ends if end[0] == x]
-        places = [inside.transform(axis.transData.transform(end[:2]))[1] * height for end in here]
-        for end, old, new in zip(here, places, apart(places, gap, 0.0, height), strict=True):
-            axis.annotate(
-                end[2],
-                end[:2],
-                xytext=(7, new - old),
-                textcoords="offset points",
-                va="center",
-                color=end[3],
-                fontsize=8,
-                annotation_clip=False,
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
-            )

@@ -157,7 +157,7 @@ def page(records: pd.DataFrame) -> list[Block]:
         ),
         Picture(
             "estimation",
-            iterations(records, "errors", "relative estimation error, Frobenius norm", _mark_best),
+            iterations(records, "errors", "relative error, Frobenius norm", _mark_best),
             "Estimation error by iteration. Squares: lasso start; circles: lowest error.",
         ),
         Picture(

@@ -73,7 +73,7 @@ def page(records: pd.DataFrame) -> list[Block]:
 
 def _plot(records: pd.DataFrame) -> Any:
     figure, (axis,) = panels(height=3.2)
-    axis.set(xlabel="given size / true size", ylabel="relative estimation error, spectral norm")
+    axis.set(xlabel="given size / true size", ylabel="relative error, spectral norm")
     factors = sorted(set(records["factor"]))
     axis.set_xticks(factors, [f"{factor:g}" for factor in factors])
     axis.set_ylim(0, 1.1 * means(records, ["method", "factor"], "spectral")["mean"].max())

@@ -35,6 +35,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 NAME_WIDTH = 28  # largest number of characters of a label
 ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
+_SPACE = 1.6  # least number of rows above a kind of names, for its title
+_TITLE = 8.0  # font size of these titles, and of labels of lines, in points
 _LINE = 1.25  # height of a line of text, in font sizes
 _LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points
 
@@ -212,18 +214,42 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def by_main_column(values: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """Names by the column in which they are largest, and by their value there."""
-    main = np.argmax(np.abs(values[shown]), axis=1)
-    return shown[np.lexsort((-values[shown, main], main))]
+def bar_columns(
+    ax: Axes, sides: Sequence[tuple[str, Sequence[str], np.ndarray, int]], titles: Sequence[str]
+) -> None:
+    """Bars of the largest values of each column, with the kinds of names above each other.
 
-
-def bar_columns(ax: Axes, heights: np.ndarray, values: np.ndarray, shown: np.ndarray) -> None:
-    """Bars to both sides of the whole numbers, relative to the longest of each column of values."""
-    for place, column in enumerate(values.T):
-        own = column[shown] / (float(np.abs(column).max()) or 1.0)
-        ax.barh(heights, own * _HALF, left=place, height=0.75, color=by_sign(own))
-        ax.plot([place, place], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
+    ``sides``: a kind, its names, their values in all columns, and the most names to show. Bars are
+    relative to the longest one of the column.
+    """
+    # the title of a side needs a line of text, which may be more than one row of bars
+    rows = sum(most for *_, most in sides) + 4
+    space = max(_SPACE, 1.7 * _TITLE * rows / size_in_points(ax)[1])
+    place = 0.0
+    places: list[float] = []
+    labels: list[str] = []
+    for kind, names, values, most in sides:
+        total = int(np.count_nonzero(values.any(axis=1)))
+        shown = strongest(np.abs(values).max(axis=1), most)
+        main = np.argmax(np.abs(values[shown]), axis=1)
+        shown = shown[np.lexsort((-values[shown, main], main))]  # by their main column
+        heights = place + np.arange(len(shown))
+        note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
+        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GRAY, va="center")
+        for x, column in enumerate(values.T):
+            own = column[shown] / (float(np.abs(column).max()) or 1.0)
+            ax.barh(heights, own * _HALF, left=x, height=0.75, color=by_sign(own))
+            ax.plot([x, x], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
+        places += heights.tolist()
+        labels += names_at(names, shown)
+        place = float(heights[-1]) + 1 + space
+    ax.set_ylim(place - space - 0.4, -space)
+    name_axis(ax, "y", places, labels)
+    ax.set_xticks(range(len(titles)), list(titles), fontsize=9)
+    ax.xaxis.tick_top()
+    ax.set_xlim(-0.55, len(titles) - 0.45)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
 def write_instead(ax: Axes, message: str) -> Axes:
@@ -297,6 +323,21 @@ def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[
     found = np.empty(count)
     found[order] = (up + down) / 2 + steps
     return [float(place) for place in found]
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Labels to the right of lines, moved apart, with a thin line to where they belong.
+
+    ``ends``: the last point of a line, its label and its color.
+    """
+    height = size_in_points(ax)[1]
+    inside = ax.transData + ax.transAxes.inverted()
+    points = [float(inside.transform(end[:2])[1]) * height for end in ends]
+    arrow = {"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkB": 2}
+    look: Any = {"va": "center", "fontsize": _TITLE, "parse_math": False, "annotation_clip": False}
+    look |= {"textcoords": "axes fraction", "arrowprops": arrow}
+    for end, place in zip(ends, apart(points, 1.3 * _TITLE, 0.0, height), strict=True):
+        ax.annotate(end[2], end[:2], xytext=(1.04, place / height), color=end[3], **look)
 
 
 def with_fonts(ax: Axes) -> Axes:

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.estimators.findings import Findings
 from thinrank.plot import canvas
-from thinrank.plot.canvas import GRAY, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_SPACE = 1.6  # least number of rows between predictors and responses, for a title
-_TITLE = 8.0  # font size of these titles, in points
 
 
 @canvas.documented
@@ -69,19 +64,18 @@ def factors(
     high = min(int(np.count_nonzero(left.any(axis=1))), max_predictors)
     low = min(int(np.count_nonzero(right.any(axis=1))), max_responses)
     width = min(max(2.6 + 1.5 * len(which), 4.8), 11.0)
-    ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * (high + low + _SPACE), 2.8))
+    ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * (high + low + 1.6), 2.8))
     if model.rank == 0:
         return canvas.write_instead(ax, canvas.NO_FACTORS)
     fitting = max(canvas.room(ax, "y") - 2, 2)
     if high + low > fitting:
         high = max(round(fitting * high / (high + low)), 1)
         low = max(fitting - high, 1)
-    _draw_sides(ax, model, (left, right), (high, low))
-    ax.set_xticks(range(len(which)), [canvas.factor_title(model, i) for i in which], fontsize=9)
-    ax.xaxis.tick_top()
-    ax.set_xlim(-0.55, len(which) - 0.45)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    sides = [
+        ("predictors", model.predictor_names, left, high),
+        (canvas.plural(model.noun), model.response_names, right, low),
+    ]
+    canvas.bar_columns(ax, sides, [canvas.factor_title(model, i) for i in which])
     return canvas.with_fonts(ax)
 
 
@@ -98,27 +92,3 @@ def _which(factors: Any, rank: int, most: int) -> list[int]:
     if not given:
         raise ValueError("factors must name at least one factor, got an empty sequence")
     return [int(index) for index in given]
-
-
-def _draw_sides(
-    ax: Axes, model: Findings, sides: tuple[np.ndarray, np.ndarray], most: tuple[int, int]
-) -> None:
-    """Bars of the predictors, then of the responses, from top to bottom."""
-    # the title needs a line of text, which may be more than one row of bars
-    space = max(_SPACE, 1.7 * _TITLE * (sum(most) + 4) / canvas.size_in_points(ax)[1])
-    place = 0.0
-    places: list[float] = []
-    labels: list[str] = []
-    kinds = ("predictors", model.predictor_names), (canvas.plural(model.noun), model.response_names)
-    for (kind, names), values, limit in zip(kinds, sides, most, strict=True):
-        total = int(np.count_nonzero(values.any(axis=1)))
-        shown = canvas.by_main_column(values, strongest(np.abs(values).max(axis=1), limit))
-        heights = place + np.arange(len(shown))
-        note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
-        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GRAY, va="center")
-        canvas.bar_columns(ax, heights, values, shown)
-        places += heights.tolist()
-        labels += canvas.names_at(names, shown)
-        place = float(heights[-1]) + 1 + space
-    ax.set_ylim(place - space - 0.4, -space)
-    canvas.name_axis(ax, "y", places, labels)

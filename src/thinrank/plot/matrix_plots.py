@@ -56,21 +56,13 @@ def loadings(
     parts = _decomposition(est)
     count = min(parts.rank, max_components)
     values = parts.components[:count].T
-    used = int(np.count_nonzero(values.any(axis=1)))
-    high = min(used, max_columns)
+    high = min(int(np.count_nonzero(values.any(axis=1))), max_columns)
     width = min(max(2.6 + 1.2 * count, 4.8), 11.0)
     ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * high, 2.4))
     if not parts.rank:
         return canvas.write_instead(ax, "The rank is 0: there are no components.")
-    shown = canvas.strongest(np.abs(values).max(axis=1), min(high, canvas.room(ax, "y")))
-    shown = canvas.by_main_column(values, shown)
-    canvas.bar_columns(ax, np.arange(len(shown)), values, shown)
-    canvas.name_rows(ax, names_at(parts.names, shown))
-    ax.set_xticks(range(count), [f"component {i + 1}" for i in range(count)], fontsize=9)
-    ax.set_xlim(-0.55, count - 0.45)
-    ax.set_xlabel(canvas.shown_of("column", len(shown), used))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    side = "columns", parts.names, values, min(high, max(canvas.room(ax, "y") - 1, 1))
+    canvas.bar_columns(ax, [side], [f"component {i + 1}" for i in range(count)])
     return canvas.with_fonts(ax)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FONT = 8.0  # size of labels in points
-_GAP = 1.3 * _FONT
 _LINE_STYLES = ("-", "--", ":")  # of lines when there are more lines than colors
 
 
@@ -90,23 +88,10 @@ def _draw_strengths(ax: Axes, result: PredictorPath, max_labels: int) -> None:
     ax.set_ylim(bottom=0)
     ends = result.strengths[-1, named]
     labels = names_at(result.names, named)
-    label_ends(ax, float(result.row_sparsities[-1]), ends, labels, colors)
+    last = [float(result.row_sparsities[-1])] * len(named)
+    canvas.label_ends(ax, list(zip(last, map(float, ends), labels, colors, strict=True)))
     rest = len(used) - len(named)
     if rest > 0:
         ax.set_xlabel(
             f"number of predictors (strongest {len(named):,} of {len(used):,} shown in color)"
         )
-
-
-def label_ends(
-    ax: Axes, x: float, ends: Sequence[float], labels: Sequence[str], colors: Sequence[str]
-) -> None:
-    """Labels to the right of the lines, moved apart, with a thin line to where they belong."""
-    height = canvas.size_in_points(ax)[1]
-    points = [ax.transAxes.inverted().transform(ax.transData.transform((x, end))) for end in ends]
-    heights = canvas.apart([float(y) * height for _, y in points], _GAP, 0.0, height)
-    arrow = {"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkB": 2}
-    look: Any = {"va": "center", "fontsize": _FONT, "parse_math": False, "annotation_clip": False}
-    look |= {"textcoords": "axes fraction", "arrowprops": arrow}
-    for end, label, color, place in zip(ends, labels, colors, heights, strict=True):
-        ax.annotate(label, (x, float(end)), xytext=(1.04, place / height), color=color, **look)
