@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -15,9 +14,6 @@ from thinrank.core.factors import Factors
 from thinrank.core.imports import is_installed, missing_message
 
 Argument = Literal["theta", "factors"]
-
-# Two factorizations of one matrix may give values that differ by this number of rounding errors.
-_ROUNDINGS = 1e5
 
 
 class Custom:
@@ -214,10 +210,7 @@ class _Differentiated:
             raise TypeError(f"function must be callable, got {type(function).__name__}")
         if of not in get_args(Argument):
             raise ValueError(f'of must be "theta" or "factors", got {of!r}')
-        self.function = function
-        self.shape = shape
-        self.of = of
-        self.prototype = prototype
+        self.function, self.shape, self.of, self.prototype = function, shape, of, prototype
 
     def at_factors(self, factors: Factors) -> tuple[float, Array, Array]:
         """f(UVᵀ), ∇f·V and ∇fᵀ·U."""
@@ -229,30 +222,17 @@ class _Differentiated:
         value, (gradient,) = self._derivatives([theta])
         return value, gradient
 
-    def hessian_product(self, theta: Array, direction: Array) -> Array:
-        """The second derivative of f at a dense Θ, applied to a matrix."""
-        xp = arrays.namespace(theta)
-        with xp.enable_grad():
-            (leaf,) = leaves = _leaves([theta])
-            value = self._value(leaves)
-            (gradient,) = xp.autograd.grad(value, [leaf], create_graph=True)
-            if not gradient.requires_grad:  # f is linear
-                return theta * 0
-            along = xp.sum(gradient * direction)
-            (product,) = xp.autograd.grad(along, [leaf], allow_unused=True)
-        return theta * 0 if product is None else product
-
     def largest_curvature(self) -> float:
         """The largest eigenvalue of the Hessian of f at zero."""
         xp = arrays.namespace(self.prototype)
         zero = arrays.zeros(self.shape, like=self.prototype)
+        hvp = xp.autograd.functional.hvp
 
         def product(block: Array) -> Array:
-            columns = [
-                xp.reshape(self.hessian_product(zero, xp.reshape(block[:, j], self.shape)), (-1, 1))
-                for j in range(block.shape[1])
-            ]
-            return xp.concat(columns, axis=1)
+            directions = [xp.reshape(block[:, j], self.shape) for j in range(block.shape[1])]
+            with xp.enable_grad():
+                images = [hvp(lambda theta: self._value([theta]), zero, x)[1] for x in directions]
+            return xp.stack([xp.reshape(image, (-1,)) for image in images], axis=1)
 
         return linalg.largest_eigenvalue(product, self.shape[0] * self.shape[1], self.prototype)
 
@@ -263,7 +243,8 @@ class _Differentiated:
         V = linalg.random_block(m2, 1, self.prototype, seed=1) / m2**0.5
         once, *_ = self._derivatives([U, V])
         again, *_ = self._derivatives([2 * U, V / 2])
-        unequal = abs(once - again) > _ROUNDINGS * arrays.eps(U) * max(abs(once), abs(again))
+        # two factorizations of one matrix may differ by this number of rounding errors
+        unequal = abs(once - again) > 1e5 * arrays.eps(U) * max(abs(once), abs(again))
         if math.isfinite(once) and unequal:
             rule = "not be random"
             if self.of == "factors":
@@ -277,7 +258,7 @@ class _Differentiated:
         """The value, and the gradient with respect to each of the inputs: Θ, or U and V."""
         xp = arrays.namespace(self.prototype)
         with xp.enable_grad():  # the caller may be inside torch.no_grad()
-            leaves = _leaves(inputs)
+            leaves = [x.detach().clone().requires_grad_(True) for x in inputs]
             value = self._value(leaves)
             gradients = xp.autograd.grad(value, leaves, allow_unused=True)
         for name, gradient in zip(("U", "V"), gradients, strict=False):
@@ -285,7 +266,7 @@ class _Differentiated:
                 raise ValueError(f"the value of function does not depend on {name}")
         number = float(value.detach())
         if not math.isfinite(number):  # a step that is too long; only at zero it is an error
-            if not all(bool(xp.any(leaf.detach() != 0)) for leaf in leaves):
+            if not all(bool(xp.any(x != 0)) for x in inputs):
                 raise ValueError(f"function must be finite at a matrix of zeros, got {number}")
         elif not all(bool(xp.all(xp.isfinite(gradient))) for gradient in gradients):
             raise ValueError(
@@ -296,16 +277,25 @@ class _Differentiated:
 
     def _value(self, leaves: Sequence[Array]) -> Array:
         """The function at Θ, or at U and V, as a tensor without axes."""
-        with self._note_on_arguments():
-            value = self.function(*self._arguments(leaves))
-        if not arrays.is_tensor(value):
-            raise TypeError(
-                f"function must return a PyTorch tensor with one entry, got {type(value).__name__}"
+        if self.of == "theta":
+            leaves = leaves if len(leaves) == 1 else [leaves[0] @ leaves[1].T]
+        elif len(leaves) == 1:
+            leaves = [leaves[0], arrays.identity(self.shape[1], like=self.prototype)]
+        try:
+            value = self.function(*leaves)
+        except (RuntimeError, TypeError) as error:  # dtypes and devices must agree
+            what = "theta is a tensor" if self.of == "theta" else "U and V are tensors"
+            error.add_note(
+                f"In the function of tr.losses.Custom.from_torch: {what} of dtype "
+                f"{self.prototype.dtype} on {arrays.device_of(self.prototype)}; like= sets both."
             )
-        if math.prod(value.shape) != 1:
-            raise ValueError(
-                "function must return a tensor with one entry, such as a sum or a mean, "
-                f"got shape {tuple(value.shape)}"
+            raise
+        is_tensor = arrays.is_tensor(value)
+        if not is_tensor or math.prod(value.shape) != 1:
+            got = f"shape {tuple(value.shape)}" if is_tensor else type(value).__name__
+            raise (ValueError if is_tensor else TypeError)(
+                "function must return a PyTorch tensor with one entry, such as a sum or a mean, "
+                f"got {got}"
             )
         if not value.requires_grad:
             raise ValueError(
@@ -314,33 +304,3 @@ class _Differentiated:
                 "a conversion to NumPy, and torch.no_grad() in the function"
             )
         return arrays.namespace(value).reshape(value, ())
-
-    def _arguments(self, leaves: Sequence[Array]) -> tuple[Array, ...]:
-        if self.of == "factors":
-            return tuple(leaves) if len(leaves) == 2 else self._factorised(leaves[0])
-        return (leaves[0] @ leaves[1].T,) if len(leaves) == 2 else (leaves[0],)
-
-    def _factorised(self, theta: Array) -> tuple[Array, Array]:
-        """Θ = UVᵀ with the smaller of two identity matrices as one of the factors."""
-        m1, m2 = self.shape
-        if m1 < m2:
-            return arrays.identity(m1, like=self.prototype), theta.T
-        return theta, arrays.identity(m2, like=self.prototype)
-
-    @contextmanager
-    def _note_on_arguments(self) -> Iterator[None]:
-        """Add what the arguments are to errors of the function: dtypes and devices must agree."""
-        try:
-            yield
-        except (RuntimeError, TypeError) as error:
-            what = "theta is a tensor" if self.of == "theta" else "U and V are tensors"
-            error.add_note(
-                f"In the function of tr.losses.Custom.from_torch: {what} of dtype "
-                f"{self.prototype.dtype} on {arrays.device_of(self.prototype)}; like= sets both."
-            )
-            raise
-
-
-def _leaves(inputs: Sequence[Array]) -> list[Array]:
-    """Copies with respect to which a result can be differentiated."""
-    return [x.detach().clone().requires_grad_(True) for x in inputs]

@@ -48,8 +48,7 @@ def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: floa
     Let B be the ridge regression of Y on X, that is, least squares of the augmented data (Y; 0) on
     (X; √(n·ridge)·I), and let the columns of V be the leading right singular vectors of its fitted
     values. Then Θ = BVVᵀ. Without ridge, and if X does not have full column rank, this is a
-    solution of least norm. To try several ranks or ridges on one X,
-    :func:`reduced_rank_from_svd` is faster; the solutions agree up to rounding errors.
+    solution of least norm.
 
     Parameters
     ----------
@@ -74,12 +73,4 @@ def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: floa
     Analysis 5 (1975). A. Mukherjee and J. Zhu, Reduced rank ridge regression and its kernel
     extensions, Statistical Analysis and Data Mining 4 (2011).
     """
-    (n, p), k = X.shape, Y.shape[1]
-    if ridge > 0:
-        X = np.concatenate([X, (n * ridge) ** 0.5 * np.eye(p)])
-        Y = np.concatenate([Y, np.zeros((p, k))])
-    B, _, numerical_rank, _ = np.linalg.lstsq(X, Y, rcond=None)
-    if numerical_rank == 0:
-        return Factors.zero((p, k), like=B)
-    V = np.linalg.svd(X @ B, full_matrices=False)[2][: min(rank, numerical_rank)].T
-    return Factors(B @ V, V)
+    return reduced_rank_from_svd(thin_svd(X), Y, rank, ridge)
