@@ -440,7 +440,7 @@ def find_sizes(
     if known is None:
         partitions = make_partitions(estimator.cv, numbers, n, seed, data.groups)
     partitions = [checked_splits(indices, n) for indices in partitions]
-    if not problem.has_units:
+    if not problem.has_units.any():
         partitions = partitions[:_MOST_PARTITIONS]
     if problem.family is None:
         problem.loss.hold_for_search()  # other fits have weights of their own
@@ -466,7 +466,8 @@ def find_sizes(
         "seed": seed,
     }
 
-    def splits_of(loss: Any) -> list[Any]:
+    def splits_of(loss: Any, count: int | None = None) -> list[Any]:
+        """The splits of every partition of the rows, or of the first ones."""
         if known is not None:
             selects = space.rows[0] < loss.shape[0], space.columns[0] < loss.shape[1]
             return [[criterion_split(loss, known, *selects, **fits)]]
@@ -476,7 +477,9 @@ def find_sizes(
             "forced": None if problem.kept is None else problem.kept.values,
             "filled": problem.filled(data) if isinstance(data.design, MeanFilled) else None,
         }
-        return [held_out_splits(loss, indices, **training, **fits) for indices in partitions]
+        return [
+            held_out_splits(loss, indices, **training, **fits) for indices in partitions[:count]
+        ]
 
     options = {
         "rule": check_refit_rule(estimator.refit_rule),
@@ -511,7 +514,7 @@ def _space(
     loss: Any = problem.loss
     ranks, rows, columns, ridges = grid
     p, k = loss.shape
-    most_rows, least = None, _TOO_SMALL if problem.needs_ridge else 0
+    most_rows, least = None, 0 if problem.has_units.all() else _TOO_SMALL
     if min(problem.columns.design.shape[0], p) > MOST_ROWS:
         most_rows = most_at_once(loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1)))
     return make_space(
@@ -535,19 +538,19 @@ def _in_units_of_noise(
     Returns the search and the problem in its units.
     """
     scaled = problem
-    splits = splits_of(problem.loss)
     if space.exhaustive is not None or not problem.noise_matters(0):
-        search = Search(splits, space, **options)
+        search = Search(splits_of(problem.loss), space, **options)
         search.run()
         return search, problem
-    looks = _LOOKS if problem.has_units else 1
+    looks = _LOOKS if problem.has_units.any() else 1
     quadratic = "quadratic" in problem.loss.capabilities
     step = 1 / (looks + 3)  # of a progress bar, for every look
     before: Search | None = None
     records: list[Record] = []
     for i in range(looks):
         part = i * step, (i + 1) * step
-        search = Search(splits[:1], space, records=records, part=part, **options)
+        first = splits_of(scaled.loss, 1)
+        search = Search(first, space, records=records, part=part, **options)
         # without exchanges the first look is quick; rows of other losses are too poor for that
         coarse = search.first_look(exchange=i > 0 or not quadratic)
         found = search.best
@@ -556,9 +559,9 @@ def _in_units_of_noise(
         if found.sizes.rank == 0:
             break
         before, scaled = search, _left_by(problem, found, options["solver"], seed)
-        splits = splits_of(scaled.loss)
     last = found.sizes if found.sizes.rank else None
-    search = Search(splits, space, records=records, part=(looks * step, 1.0), **options)
+    splits, part = splits_of(scaled.loss), (looks * step, 1.0)
+    search = Search(splits, space, records=records, part=part, **options)
     search.run(coarse, last)
     return _with_a_model(search, before), scaled
 

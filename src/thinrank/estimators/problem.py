@@ -143,8 +143,8 @@ class Problem:
     are scaled; every response is divided by a scale of its own. So nothing depends on the units of
     any predictor or response, nor on the number of constant ones.
 
-    Predictors that are always kept are projected out of X and Y like the means, so that Θ is the
-    matrix of the other predictors, and its rank, sparsity and ridge do not affect the kept ones.
+    Predictors that are always kept are projected out of X and Y like the means, so that the rank,
+    sparsity and ridge of Θ, the matrix of the others, do not affect them.
     """
 
     # in the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
@@ -195,14 +195,13 @@ class Problem:
         return size > 1e3 * arrays.eps(self.loss.prototype) * self.loss.observations**0.5
 
     @property
-    def has_units(self) -> bool:
-        """Whether a response has units, and hence a noise level."""
-        return self.family is None or bool(np.any(self.family.units_of(self.shape[1])))
+    def has_units(self) -> np.ndarray:
+        """Whether each response has units, and hence a noise level.
 
-    @property
-    def needs_ridge(self) -> bool:
-        """Whether there are probabilities or counts, which may have no optimum without ridge."""
-        return not (self.family is None or np.all(self.family.units_of(self.shape[1])))
+        Others are probabilities or counts, which may have no optimum without ridge.
+        """
+        k = self.shape[1]
+        return np.ones(k, dtype=bool) if self.family is None else self.family.units_of(k)
 
     def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray:
         """Whether a row is the only one of positive weight in its category of a response."""
@@ -261,12 +260,8 @@ class Problem:
         """
         if self.family is not None:
             return self._with_family(self._family_after(fit.factors))
-        explained = None if ridge else getattr(fit, "explained", None)
         n, k = self.loss.samples, self.loss.shape[1]
-        if explained is None:
-            squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
-        else:
-            squares = self.loss.target_squares() - n * arrays.to_numpy(explained)
+        squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
         shrunk = _ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
         left = freedom_left(fit.factors, np.full(k, n), self.kept, shrunk)
         own = arrays.to_numpy(self.target_scale)
@@ -308,7 +303,7 @@ class Problem:
 
     def doubts(self, factors: Factors) -> list[str]:
         """That counts are overdispersed, or fitted probabilities or means 0 or 1 up to rounding."""
-        if not self.needs_ridge:
+        if self.has_units.all():
             return []
         loss, messages = self.loss, list[str]()
         point = loss.at(factors) if factors.rank else loss.null
@@ -322,13 +317,10 @@ class Problem:
             )
         if factors.rank == 0:
             return messages
-        xp = arrays.namespace(loss.prototype)
         # of the predictors in use, without intercept and offset
-        linear = point.scores @ (factors.V * loss.unit[:, None]).T
-        plain = (~loss.family.units_of(loss.shape[1])).astype(float)
-        weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
-        beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
-        extreme = int(xp.count_nonzero(beyond * weight))
+        linear = arrays.to_numpy(point.scores @ (factors.V * loss.unit[:, None]).T)
+        plain = ~loss.family.units_of(loss.shape[1]) & (arrays.to_numpy(loss.weights()) > 0)
+        extreme = int(np.count_nonzero(plain & (np.abs(linear) > _SEPARATED)))
         if extreme:
             messages.append(
                 f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
@@ -642,13 +634,10 @@ def _explains_more(
 
     Shapes: ``fit``, ``whole`` (n_samples, n_targets), ``freedom``, ``left`` (n_targets,).
     """
-    weight = _relative_weights(loss)
-    xp = arrays.namespace(fit)
+    weight, Y = arrays.to_numpy(_relative_weights(loss)), arrays.to_numpy(loss.Y)
     before, after = (
-        arrays.to_numpy(
-            xp.sum(xp.where(weight > 0, weight * (loss.Y - linear) ** 2, 0.0), axis=0)
-        ).astype(np.float64)
-        for linear in (fit, whole)
+        np.sum(np.where(weight > 0, weight * (Y - arrays.to_numpy(each)) ** 2, 0.0), axis=0)
+        for each in (fit, whole)
     )
     more, left = np.maximum(freedom - left, 1.0), np.maximum(left, 1.0)
     ratio = np.maximum(before - after, 0) / more / np.maximum(after / left, 1e-300)
@@ -695,9 +684,8 @@ def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
     Categories of a response with others that vary are kept.
     """
     numbers = arrays.to_numpy(Y)
-    observed = np.ones(numbers.shape, dtype=bool)
-    if weight is not None:
-        observed = arrays.to_numpy(weight) > 0
+    observed = np.ones(numbers.shape) if weight is None else arrays.to_numpy(weight)
+    observed = observed > 0
     low = np.where(observed, numbers, np.inf).min(axis=0)
     high = np.where(observed, numbers, -np.inf).max(axis=0)
     found = family.whole(np.flatnonzero(high > low), numbers.shape[1])
