@@ -50,8 +50,8 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
     """
     if rows >= A.shape[0] and columns >= A.shape[1]:
         return Factors.from_svd(*_singular_triplets(A, rank, seed))
-    most, in_rows, in_columns = max(
-        (_alternate(A, V, rows, columns) for V in _starts(A, rank, rows, columns, seed)),
+    most, in_rows, in_columns, _ = max(
+        (alternate(A, V, rows, columns) for V in _starts(A, rank, rows, columns, seed)),
         key=lambda found: found[0],
     )
     if most == 0:
@@ -129,13 +129,14 @@ def _leading_right(A: Design, rows: Array, rank: int) -> Array:
     return _singular_triplets(some, rank, 0)[2]
 
 
-def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Array, Array]:
+def alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Array, Array, Array]:
     """Improve rows and columns by turns until they capture no more.
 
-    Returns the norm of what they capture of A, the rows and the columns.
+    Returns the norm of what they capture of A, the rows, the columns, and an orthonormal basis in
+    the columns.
     """
     xp = arrays.namespace(A.prototype)
-    left, captured = A @ V, 0.0
+    left, captured, supports = A @ V, 0.0, None
     for _ in range(_MAX_ALTERNATIONS):
         in_rows = top_rows(left, rows)
         U, _ = xp.linalg.qr(arrays.take_rows(left, in_rows))
@@ -145,14 +146,16 @@ def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Arr
         in_columns = top_rows(right, columns)
         chosen = arrays.take_rows(right, in_columns)
         before, captured = captured, arrays.norm(chosen)
-        if captured <= (1 + _LEAST_GAIN) * before:
-            break
         V, _ = xp.linalg.qr(chosen)
+        latest = in_rows.tolist(), in_columns.tolist()
+        if latest == supports or captured <= (1 + _LEAST_GAIN) * before:
+            break
+        supports = latest
         if in_columns.shape[0] <= few_columns(A):
             left = A.columns(in_columns) @ V
         else:
             left = A @ arrays.scatter_rows(V, in_columns, A.shape[1])
-    return captured, in_rows, in_columns
+    return captured, in_rows, in_columns, V
 
 
 def _polished(A: Design, found: Factors, rank: int, rows: int, columns: int) -> Factors:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from math import comb
 
 import numpy as np
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array, top_rows
+from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense
-from thinrank.matrices.given_sizes import nearest
+from thinrank.matrices.given_sizes import alternate, nearest
 
 # Up to this number of entries a design is held as a dense array, which makes many small products
 # faster: 16 MiB in double precision.
@@ -22,7 +20,6 @@ _DENSE_ENTRIES = 1 << 21
 _TALL = 3
 # Up to this number of entries components without limits come from a full SVD.
 _FULL_SVD_ENTRIES = 4_000_000
-_MAX_ALTERNATIONS = 20
 # Candidate numbers of features grow by these factors below and above _FINE: near the number of
 # features of a sparse component every feature counts, in dense ones a few per cent do not.
 _FINE = 50
@@ -38,9 +35,6 @@ def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
     n, p = A.shape
     if features >= p:
         return leading_directions(A, rank, seed)
-    if few_subsets(p, features):
-        chosen = best_subset(arrays.to_numpy(A.gram()), rank, features)
-        return _within(A, arrays.indices(chosen.tolist(), A.prototype), rank)
     return _within(A, nearest(A, rank, n, features, seed=seed).column_support, rank)
 
 
@@ -153,61 +147,11 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
     Shapes: ``A`` (n_samples, n_features), ``start`` (n_features, rank), result (n_features,
     rank).
     """
-    found, loadings = [], _loadings(A, A @ start)
+    n, p = A.shape
+    found, V = [], start
     for count in counts:
-        V = start
-        if count < A.shape[1]:
-            V, loadings = _alternate(A, loadings, count)
+        if count < p:
+            _, _, chosen, small = alternate(A, V, n, count)
+            V = arrays.scatter_rows(small, chosen, p)
         found.append(V)
     return found
-
-
-def _alternate(A: Design, loadings: Array, features: int) -> tuple[Array, Array]:
-    """Improve the features and the directions by turns until the features stay the same.
-
-    Also until their loadings grow no more. Returns the directions, and the loadings of all
-    features on their scores.
-    """
-    xp = arrays.namespace(loadings)
-    support: list[int] = []
-    captured = 0.0
-    for _ in range(_MAX_ALTERNATIONS):
-        chosen = top_rows(loadings, features)
-        inside = arrays.take_rows(loadings, chosen)
-        small, _ = xp.linalg.qr(inside)
-        before, captured = captured, arrays.norm(inside)
-        if support == chosen.tolist() or captured < before:
-            break
-        support = chosen.tolist()
-        # products with some columns only pay if they are few
-        if 10 * features < A.shape[1]:
-            scores = A.columns(chosen) @ small
-        else:
-            scores = A @ arrays.scatter_rows(small, chosen, A.shape[1])
-        loadings = _loadings(A, scores)
-    return arrays.scatter_rows(small, chosen, A.shape[1]), loadings
-
-
-def _loadings(A: Design, scores: Array) -> Array:
-    """Inner products of the features with an orthonormal basis of the scores."""
-    U, _ = arrays.namespace(scores).linalg.qr(scores)
-    return A.transposed_product(U)
-
-
-# Up to this number of sets all are tried: less than 0.1 s.
-_MAX_SUBSETS = 5000
-
-
-def few_subsets(total: int, size: int) -> bool:
-    """Whether the sets of ``size`` out of ``total`` features are few enough to try all."""
-    return comb(total, size) <= _MAX_SUBSETS
-
-
-def best_subset(gram: np.ndarray, rank: int, size: int) -> np.ndarray:
-    """The features whose leading principal components have the largest sum of variances.
-
-    Shapes: ``gram`` (n_features, n_features), result (size,).
-    """
-    sets = np.array(list(combinations(range(gram.shape[0]), size)))
-    values = np.linalg.eigvalsh(gram[sets[:, :, None], sets[:, None, :]])
-    return sets[np.argmax(values[:, -rank:].sum(axis=1))]
