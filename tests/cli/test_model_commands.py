@@ -49,8 +49,8 @@ def model(here):
         ((*FIT, "--family", "cauchy"), "--family: must be one of "),
         ((*FIT, "--family", "z=poisson"), "has no column 'z'"),
         ((*FIT, "--family", "huber", "--loss", "huber"), "is for responses of the family gaussian"),
-        ((*FIT, "--keep", "zz"), "--keep: there is no predictor 'zz'; there are 'a', 'b'"),
-        ((*FIT, "--drop", "zz"), "--drop: there is no column 'zz'"),
+        ((*FIT, "--keep", "zz"), "--keep: X.csv has no predictor 'zz'; it has 'a', 'b'"),
+        ((*FIT, "--drop", "zz"), "--drop: X.csv or Y.csv has no column 'zz'"),
         ((*FIT, "--index", "zz"), "--index: X.csv or Y.csv has no column 'zz'"),
         ((*FIT, "--index", "a", "--no-index"), "either --index or --no-index"),
         ((*FIT, "--join", "a", "--no-index"), "takes the place of --index"),
@@ -180,7 +180,7 @@ def test_models_of_python_and_of_matrices(here):
 
 def test_records_that_are_no_records(model):
     est = tr.load(model)
-    for record in ([1, 2], {"version": 1, "data": ["X.csv"]}):
+    for record in ([1, 2], {"version": 2, "data": ["X.csv"]}):
         tr.save(est, model, overwrite=True, extra={"thinrank fit": record})
         result = run("inspect", "m", "--json")
         assert (result.code, "invalid record" in result.json["error"]) == (3, True)
@@ -204,7 +204,7 @@ def test_options_reach_the_estimator(here):
         "random_state": 7,
         "refit_rule": "one_se",
         "loss": "huber",
-        "always_keep": [1, 5],
+        "always_keep": ["b", "f"],
     }
     assert {name: given[name] for name in expected} == expected
 

@@ -95,8 +95,7 @@ def read_a_table(trial: Trial) -> None:
         table = read_table(path, options, prefix=trial.choice("xy"))
     if trial.chance(0.3):
         place = trial.folder / ("copy" + trial.choice((".csv", ".tsv", ".parquet", ".npy")))
-        index = table.index if trial.chance(0.5) else None
-        write_table(place, table.names, list(table.numbers.T), index)
+        write_table(place, table.select_dtypes("number"))
 
 
 def _table(trial: Trial, suffix: str) -> bytes:

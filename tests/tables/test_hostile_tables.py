@@ -286,12 +286,6 @@ def test_cells_that_are_neither_numbers_nor_categories(cells, told):
     assert_right(fit("--drop", "g"))
 
 
-def values_of(name):
-    extra = tr.persistence.read_extra("m")["thinrank fit"]
-    assert name in extra["encoding"]["columns"]
-    return extra
-
-
 @pytest.mark.parametrize(
     ("cells", "options", "value"),
     [
@@ -324,7 +318,7 @@ def test_cells_that_are_understood(cells, options, value):
     done = fit(*options, "--impute", "mean")
     assert_right(done)
     if value is None:
-        assert values_of("g")["encoding"]["categories"]["g"]
+        assert tr.load("m").feature_categories_["g"]
         return
     value = np.array(value, dtype=float)
     value[np.isnan(value)] = np.nanmean(value)

@@ -108,7 +108,10 @@ def calcium(
     subject: Annotated[
         str | None, typer.Option(help="Identifier of the animal, for --nwb.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Name of the microscope, for --nwb.")] = "Microscope",
+    device: Annotated[
+        str | None,
+        typer.Option(help="Name of the microscope, for --nwb.", show_default="Microscope"),
+    ] = None,
     suite2p: Annotated[
         bool, typer.Option("--suite2p", help="Also write the files of suite2p.")
     ] = False,
@@ -142,6 +145,10 @@ def calcium(
     output = output_of(context, debug=debug)
     if simulate == (movie is not None):
         raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
+    for_nwb = {"--session-start": session_start, "--subject": subject, "--device": device}
+    given = [option for option, value in for_nwb.items() if value is not None]
+    if given and not nwb:
+        raise typer.BadParameter("is for the NWB file; give --nwb too", param_hint=given[0])
     for file in (movie, labels, accept):
         if file is not None and not file.exists():
             raise UnusableArgumentError(f"{file}: there is no such file")
@@ -190,7 +197,8 @@ def calcium(
     if labelled is not None:
         _tell_outside(labelled, imaging.mean_image_.shape, output)
     with whole_folder(out, overwrite) as place:
-        about = {"session_start_time": session_start, "subject": subject, "device": device}
+        about = {"session_start_time": session_start, "subject": subject}
+        about["device"] = device or "Microscope"
         write_results(shown, place, nwb=nwb, suite2p=suite2p, metadata=about)
         table = _settings(settings, shown, seconds)
         analysis = MovieAnalysis(name, shown, labelled, scores, table, review=True)

@@ -8,30 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 import typer
 
 import thinrank as tr
 from thinrank.cli.options import (
     CORES,
-    Debug,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Header,
-    Index,
     Jobs,
-    Json,
-    Missing,
-    NoIndex,
     Overwrite,
-    Quiet,
+    Reading,
     Seed,
     check_output_folder,
-    decimal_mark,
-    delimiter_mark,
     in_options,
-    index_choice,
     model_option,
     names_of,
     number,
@@ -39,16 +26,15 @@ from thinrank.cli.options import (
     size,
     typed_command,
 )
-from thinrank.cli.running import output_of
+from thinrank.cli.running import Output
 
 if TYPE_CHECKING:
-    from thinrank.cli.training_data import TrainingData
+    from thinrank.cli.models import TrainingData
 
 _MANY = 20  # more predictors than this are hard to read as a selection
 
 
 def fit(
-    context: typer.Context,
     x: Annotated[
         str, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Excel, Parquet, NPY or NPZ.")
     ],
@@ -113,28 +99,19 @@ def fit(
         ),
     ] = None,
     drop: Annotated[list[str] | None, reading_option(help="Columns to leave out: a,b.")] = None,
-    missing: Missing = None,
-    index: Index = None,
-    no_index: NoIndex = False,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
+    *,
+    reading: Reading,
     overwrite: Overwrite = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> dict[str, Any]:
     """Fit a model to the predictors X and the responses Y, and save it.
 
     Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out
     samples unless they are given. Text columns of X are categories.
     """
-    from thinrank.cli.saved_model import FORMAT, as_json
-    from thinrank.cli.training_data import DataRequest, check_files, load_data
-    from thinrank.tables.errors import counted
+    from thinrank.cli.models import DataRequest, as_json, check_files, load_data, save_model
+    from thinrank.tables.errors import check_names, counted
 
-    output = output_of(context, json, quiet, debug)
     names, sizes = _columns_and_size(responses or [])
     settings = {
         "rank": size(rank, "--rank", unlimited=False),
@@ -149,7 +126,7 @@ def fit(
     }
     if y is None and not names:
         raise typer.BadParameter("give a file Y, or columns of X: --responses y1,y2")
-    if join is not None and (y is None or no_index or index is not None):
+    if join is not None and (y is None or reading.no_index or reading.index is not None):
         raise typer.BadParameter(
             "needs two files, and takes the place of --index", param_hint="--join"
         )
@@ -158,57 +135,38 @@ def fit(
         y=y,
         responses=names,
         join=join,
-        index=index_choice(index, no_index),
-        header=header,
-        categorical=names_of(categories),
+        categories=names_of(categories),
         drop=names_of(drop),
-        delimiter=delimiter_mark(delimiter),
-        decimal=decimal_mark(decimal),
-        encoding=encoding,
         impute=impute is not None,
         family=family,
-        missing=names_of(missing),
+        reading=reading,
     )
     check_files(request)
     _check_out(out, overwrite)
     data = load_data(request, output)
-    n, p = data.X.shape
+    n, kept = len(data.X), names_of(keep)
+    check_names("--keep", kept, [*data.X.columns, *data.names], request.x, "predictor")
     if cv > max(n, 5):
         raise typer.BadParameter(
             f"must be at most the number of samples, {n}, got {cv}", param_hint="--cv"
         )
-    counts = {"sample": n, "predictor": p, "response": len(data.response_names)}
+    counts = {"sample": n, "predictor": len(data.names), "response": data.Y.shape[1]}
     output.show(", ".join(counted(count, what) for what, count in counts.items()))
     settings = {
         **settings,
-        "always_keep": _kept(names_of(keep), data),
+        "always_keep": kept or None,
+        "impute": impute,
         "verbose": int(output.progress),
         "callback": None if output.progress else ProgressLines(output.remark),
     }
     estimator = _estimator(settings, loss, data)
     began = time.perf_counter()
-    estimator.fit(data.X, _responses(estimator, data))
+    estimator.fit(data.X, data.Y)
     seconds = round(time.perf_counter() - began, 3)
     estimator.callback = None  # it belongs to this command, not to the model
-    _name(estimator, data)
     stale = [out / name for name in ("stability.csv", "report.html")]
-    command = typed_command()
-    record = {
-        "version": 1,
-        "thinrank": tr.__version__,
-        "command": command,
-        "seconds": seconds,
-        "encoding": data.encoding.to_json(),
-        "responses": data.response_names,
-        "families": data.families,
-        "imputed_cells": data.n_imputed,
-        "missing_entries": data.missing_entries,
-        "pairing": data.pairing,
-        "key": data.key,
-        "data": request.to_json(out),
-        "notes": list(output.notes),
-    }
-    tr.save(estimator, out, overwrite=overwrite, extra={FORMAT: record})
+    about = {"command": typed_command(), "seconds": seconds, "notes": list(output.notes)}
+    save_model(estimator, out, overwrite, data, request, **about)
     output.kept = f"the model is in {out}"
     for file in stale:
         if file.exists():
@@ -219,8 +177,7 @@ def fit(
         output.show(line)
     return {
         "model": str(out),
-        "command": command,
-        "seconds": seconds,
+        **about,
         "pairing": data.pairing,
         **as_json(estimator),
     }
@@ -271,60 +228,16 @@ def _check_out(out: Path, overwrite: bool) -> None:
 
 def _estimator(settings: dict[str, Any], loss: str, data: TrainingData) -> Any:
     """The estimator for the families of the responses."""
-    families = set(data.families.values())
+    chosen = [data.families[name] for name in data.Y]
+    families = set(chosen)
     if families == {"gaussian"}:
         return tr.SparseReducedRankRegressor(loss=loss, **settings)
     if loss != "squared":
         raise typer.BadParameter(
             "is for responses of the family gaussian; give --family huber", param_hint="--loss"
         )
-    chosen = [data.families[name] for name in data.response_names]
     family: Any = chosen[0] if len(families) == 1 else chosen
     return tr.SparseReducedRankGLM(family, **settings)
-
-
-def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
-    """Positions of the predictors that are always kept; a column of categories means all of its."""
-    from thinrank.tables.errors import did_you_mean, listed
-
-    if not keep:
-        return None
-    names = data.encoding.names
-    places = {name: j for j, name in enumerate(names)}
-    wanted: list[str] = []
-    for name in keep:
-        if name in data.encoding.columns:
-            wanted += data.encoding.predictors_of(name)
-        elif name in places:
-            wanted.append(name)
-        else:
-            raise typer.BadParameter(
-                f"there is no predictor {name!r}"
-                + (
-                    did_you_mean([name], data.encoding.columns)
-                    or did_you_mean([name], names)
-                    or f"; there are {listed(names)}"
-                ),
-                param_hint="--keep",
-            )
-    return sorted({places[name] for name in wanted})
-
-
-def _responses(estimator: Any, data: TrainingData) -> Any:
-    """The responses; with their names for models of families, which keep those of columns."""
-    import pandas as pd
-
-    if not isinstance(data.Y, np.ndarray) or isinstance(estimator, tr.SparseReducedRankRegressor):
-        return data.Y
-    return pd.DataFrame(data.Y, columns=data.response_names)
-
-
-def _name(estimator: Any, data: TrainingData) -> None:
-    """Give the fitted estimator the names, which the matrices do not have."""
-    if data.encoding.named:
-        estimator.feature_names_in_ = np.asarray(data.encoding.names, dtype=object)
-    if isinstance(estimator, tr.SparseReducedRankRegressor):
-        estimator.target_names_in_ = np.asarray(data.response_names, dtype=object)
 
 
 class ProgressLines:

@@ -6,31 +6,25 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from thinrank.cli.options import Debug, Folder, Json, Quiet, in_options
-from thinrank.cli.running import output_of
+from thinrank.cli.options import Folder, in_options
+from thinrank.cli.running import Output
 
 if TYPE_CHECKING:
-    from thinrank.cli.saved_model import SavedModel
+    from thinrank.cli.models import SavedModel
 
 
-def inspect(
-    context: typer.Context,
-    model: Folder,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> dict[str, Any]:
+def inspect(model: Folder, output: Output) -> dict[str, Any]:
     """Show what a model found, and which data and options it was fitted with."""
-    from thinrank.cli.saved_model import as_json, load_model
+    from thinrank.cli.models import as_json, load_model
 
-    output = output_of(context, json, quiet, debug)
     saved = load_model(model)
     output.show(in_options(f"{saved.estimator.summary()}\n"))
     for line in _origin(saved):
         output.show(line)
-    origin = {} if saved.record is None else {"fit": _short(saved.record)}
+    origin = {}
+    if saved.record is not None:
+        impute = saved.estimator.impute
+        origin["fit"] = saved.record | {"categories": saved.categories, "impute": impute}
     return {"model": str(model), **as_json(saved.estimator), **origin}
 
 
@@ -58,10 +52,10 @@ def _origin(model: SavedModel) -> list[str]:
     if missing:
         cells = counted(sum(missing.values()), "cell")
         lines.append(f"missing     {cells} of responses, left out: {listed(missing)}")
-    for name, categories in model.encoding.categories.items():
+    for name, categories in model.categories.items():
         others = listed(categories[1:])
         lines.append(f"categories  {name}: {others} compared with {categories[0]!r}")
-    if model.encoding.means is not None:
+    if model.estimator.impute is not None:
         cells = counted(record["imputed_cells"], "cell")
         lines.append(f"imputation  missing predictors are replaced by means ({cells} in the fit)")
     return lines
@@ -93,12 +87,3 @@ def _choice(estimator: Any) -> list[str]:
         return [*lines, "chosen      nothing: rank, predictors, responses and ridge were given"]
     how = f"criterion {given['criterion']}, rule {given['refit_rule']}"
     return [*lines, f"chosen      {', '.join(chosen)}: {how}"]
-
-
-def _short(record: dict[str, Any]) -> dict[str, Any]:
-    """The record without the lists that are as long as the table is wide."""
-    encoding = record["encoding"]
-    short = {name: value for name, value in record.items() if name != "encoding"}
-    short["categories"] = encoding["categories"]
-    short["impute"] = None if encoding["means"] is None else "mean"
-    return short

@@ -7,7 +7,8 @@ A subcommand imports what it needs when it runs, so that ``thinrank --version`` 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +20,7 @@ from thinrank.cli.inspect import inspect
 from thinrank.cli.predict import predict
 from thinrank.cli.report import report
 from thinrank.cli.rl import rl
-from thinrank.cli.running import CommandGroup
+from thinrank.cli.running import CommandGroup, with_options
 from thinrank.cli.stability import stability
 
 app = typer.Typer(
@@ -27,8 +28,9 @@ app = typer.Typer(
     no_args_is_help=True,
     cls=CommandGroup,
 )
+command: Callable[..., Any]
 for command in (fit, predict, inspect, stability, report, demo, rl, calcium):
-    app.command()(command)
+    app.command()(with_options(command))
 
 
 def _show_version(wanted: bool) -> None:

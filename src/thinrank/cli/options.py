@@ -8,14 +8,17 @@ import re
 import shlex
 import sys
 import tempfile
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from thinrank.tables import ReadOptions
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 CORES = os.cpu_count() or 1
@@ -26,44 +29,7 @@ message_option = partial(typer.Option, rich_help_panel="Messages")
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Json = Annotated[bool, message_option("--json", help="Print one JSON object, also for errors.")]
-Quiet = Annotated[bool, message_option("--quiet", "-q", help="Print errors only.")]
 Debug = Annotated[bool, message_option("--debug", help="Show where an error occurred.")]
-Index = Annotated[
-    str | None, reading_option(help="Column with the names of the rows.", show_default="found")
-]
-NoIndex = Annotated[
-    bool, reading_option("--no-index", help="Rows of X and Y are in the same order.")
-]
-Missing = Annotated[
-    list[str] | None,
-    reading_option(help="More marks of missing cells: -999,unknown.", show_default="NA and others"),
-]
-Header = Annotated[
-    bool | None,
-    reading_option(
-        "--header/--no-header",
-        help="Whether the first row has the names of the columns.",
-        show_default="found",
-    ),
-]
-Delimiter = Annotated[
-    str | None, reading_option(help="Comma, semicolon, tab or pipe.", show_default="found")
-]
-Decimal = Annotated[
-    str | None,
-    reading_option(
-        help="Decimal mark: point or comma. The other one may separate thousands.",
-        show_default="found",
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    reading_option(
-        help="Encoding of text files, such as latin-1; of X and of Y: latin-1,utf-8.",
-        show_default="UTF-8",
-    ),
-]
 FitX = Annotated[
     Path | None,
     typer.Argument(
@@ -114,24 +80,67 @@ def names_of(texts: list[str] | None) -> list[str]:
     return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
 
 
-def index_choice(index: str | None, no_index: bool) -> str | bool | None:
-    """The column with the names of the rows; False for none."""
-    if index is not None and no_index:
-        raise typer.BadParameter("give either --index or --no-index", param_hint="--index")
-    return False if no_index else index
+@dataclass
+class Reading:
+    """How files are read: the options of fit and predict."""
 
+    missing: Annotated[
+        list[str] | None,
+        reading_option(
+            help="More marks of missing cells: -999,unknown.", show_default="NA and others"
+        ),
+    ] = None
+    index: Annotated[
+        str | None, reading_option(help="Column with the names of the rows.", show_default="found")
+    ] = None
+    no_index: Annotated[
+        bool, reading_option("--no-index", help="Rows of X and Y are in the same order.")
+    ] = False
+    header: Annotated[
+        bool | None,
+        reading_option(
+            "--header/--no-header",
+            help="Whether the first row has the names of the columns.",
+            show_default="found",
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None, reading_option(help="Comma, semicolon, tab or pipe.", show_default="found")
+    ] = None
+    decimal: Annotated[
+        str | None,
+        reading_option(
+            help="Decimal mark: point or comma. The other one may separate thousands.",
+            show_default="found",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        reading_option(
+            help="Encoding of text files, such as latin-1; of X and of Y: latin-1,utf-8.",
+            show_default="UTF-8",
+        ),
+    ] = None
 
-def delimiter_mark(name: str | None) -> str | None:
-    """The character between cells that a word stands for."""
-    return _mark(name, _DELIMITERS, "--delimiter")
+    def options(self, **more: Any) -> ReadOptions:
+        """What the tables are read with."""
+        from thinrank.tables import ReadOptions
 
-
-def decimal_mark(name: str | None) -> str | None:
-    """The decimal mark that a word stands for."""
-    return _mark(name, {"point": ".", "comma": ","}, "--decimal")
+        if self.index is not None and self.no_index:
+            raise typer.BadParameter("give either --index or --no-index", param_hint="--index")
+        return ReadOptions(
+            header=self.header,
+            index=False if self.no_index else self.index,
+            missing=names_of(self.missing),
+            delimiter=_mark(self.delimiter, _DELIMITERS, "--delimiter"),
+            decimal=_mark(self.decimal, {"point": ".", "comma": ","}, "--decimal"),
+            encoding=self.encoding,
+            **more,
+        )
 
 
 def _mark(name: str | None, marks: dict[str, str], option: str) -> str | None:
+    """The character that a word stands for."""
     if name is not None and name not in (*marks, *marks.values()):
         raise typer.BadParameter(
             f"must be one of {', '.join(marks)}, got {name!r}", param_hint=option
@@ -229,7 +238,7 @@ def in_options(message: str, command: str = "") -> str:
 
 def is_about_option(message: str) -> bool:
     """Whether a message of the library says that an option has a value that cannot be used."""
-    return re.match(r"--[\w-]+ must ", in_options(message)) is not None
+    return re.match(r"--[\w-]+(:| must) ", in_options(message)) is not None
 
 
 def plain_console() -> Console:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from thinrank.cli.options import Debug, FitX, FitY, Folder, Json, Quiet, check_new_file
-from thinrank.cli.running import Output, output_of
+from thinrank.cli.options import FitX, FitY, Folder, check_new_file
+from thinrank.cli.running import Output
 from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
-    from thinrank.cli.saved_model import SavedModel
-    from thinrank.cli.training_data import TrainingData
+    from thinrank.cli.models import SavedModel, TrainingData
 
 
 def report(
-    context: typer.Context,
     model: Folder,
     x: FitX = None,
     y: FitY = None,
@@ -40,14 +37,12 @@ def report(
         Path | None,
         typer.Option("--graphml", help="Also write the network to this file, for Cytoscape."),
     ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    *,
+    output: Output,
 ) -> dict[str, Any]:
     """Write a page about a model: what was found, tables, figures, and what to distrust."""
-    from thinrank.cli.saved_model import check_not_data, load_model
+    from thinrank.cli.models import check_not_data, load_model
 
-    output = output_of(context, json, quiet, debug)
     saved = load_model(model)
     page = model / "report.html" if out is None else out
     check_new_file(page, overwrite or out is None)
@@ -57,6 +52,7 @@ def report(
         check_not_data(graphml, saved, x, y)
     import_optional("matplotlib")
     from thinrank import report
+    from thinrank.tables.columns import text_columns
 
     data = _data(saved, x, y, output)
     table = _stability(saved, output)
@@ -65,12 +61,11 @@ def report(
         saved.estimator,
         page,
         X=None if data is None else data.X,
-        Y=data.Y if data is not None and isinstance(data.Y, np.ndarray) else None,
+        Y=None if data is None or text_columns(data.Y) else data.Y,
         stability=table,
         command=command,
         title=title,
         data_files=_files(saved, x, y),
-        sample_names=None if data is None else data.index,
     )
     output.show(f"The report is in {page}; open it in a browser")
     if graphml is not None:
@@ -88,7 +83,7 @@ def _files(model: SavedModel, x: Path | None, y: Path | None) -> dict[str, int] 
 
 def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> TrainingData | None:
     """The data of the fit; None with a note if they are not there or have changed."""
-    from thinrank.cli.saved_model import reread_data
+    from thinrank.cli.models import reread_data
 
     data = reread_data(model, x, y)
     if not isinstance(data, str):
@@ -105,7 +100,7 @@ def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> 
 
 def _stability(model: SavedModel, output: Output) -> Any:
     """The selection frequencies in the folder; None with a note if they are of another model."""
-    from thinrank.cli.saved_model import read_stability
+    from thinrank.cli.models import read_stability
 
     table = read_stability(model.folder)
     if not isinstance(table, str):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import functools
+import inspect
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -12,13 +15,13 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Annotated, Any, NoReturn, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
-from thinrank.cli.options import in_options, is_about_option
+from thinrank.cli.options import Debug, in_options, is_about_option, message_option
 
 FAILURE = 1
 """Something other than options and data: a full disk, a missing library, an error of ours."""
@@ -38,9 +41,11 @@ class UnusableArgumentError(Exception):
 class Output:
     """Where a command writes: results to standard output, everything else to standard error."""
 
-    json: bool = False  # whether standard output is one JSON object
-    quiet: bool = False  # whether only errors and JSON are written
-    debug: bool = False  # whether errors have a traceback
+    json: Annotated[
+        bool, message_option("--json", help="Print one JSON object, also for errors.")
+    ] = False
+    quiet: Annotated[bool, message_option("--quiet", "-q", help="Print errors only.")] = False
+    debug: Debug = False
     command: str = "thinrank"  # the command that writes
     kept: str = "nothing was written"  # what is there after an interruption
     notes: list[str] = field(default_factory=list)  # the notes so far
@@ -78,6 +83,41 @@ def output_of(
     output.json, output.quiet, output.debug = json, quiet, debug
     output.command = context.command_path
     return output
+
+
+def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A command in which the options of a dataclass take the place of a parameter of that type."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for each in inspect.signature(function).parameters.values():
+        kind: Any = hints[each.name]
+        if not is_dataclass(kind):
+            parameters.append(each.replace(annotation=kind))
+            continue
+        kinds = get_type_hints(kind, include_extras=True)
+        own = {f.name: f.default for f in fields(kind) if get_origin(kinds[f.name]) is Annotated}
+        groups[each.name] = kind, list(own)
+        parameters += [
+            each.replace(name=name, annotation=kinds[name], default=default)
+            for name, default in own.items()
+        ]
+    if not groups:
+        return function
+
+    @functools.wraps(function)
+    def run(context: typer.Context, **given: Any) -> Any:
+        for name, (kind, own) in groups.items():
+            values = {each: given.pop(each) for each in own}
+            given[name] = output_of(context, **values) if kind is Output else kind(**values)
+        return function(**given)
+
+    start = inspect.Parameter(
+        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
+    run.__signature__ = inspect.Signature([start, *parameters])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in (start, *parameters)}
+    return run
 
 
 @contextmanager
@@ -139,6 +179,8 @@ def _exit_code(run: Callable[[], Any], output: Output) -> int:
         if output.json and isinstance(result, dict):
             result = {**result, "notes": output.notes}
             print(json.dumps(result, ensure_ascii=False, allow_nan=False))
+    except SystemExit as end:  # of Typer, also if what reads the help, such as head, has ended
+        return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
     except (Exception, Interruption, KeyboardInterrupt) as error:
         return _fail(error, output)
     return result if isinstance(result, int) else 0
@@ -178,7 +220,8 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
         )
         return 128 + number, f"{what}; {output.kept}"
     if hasattr(error, "format_message"):
-        return USAGE, str(error.format_message())
+        told = str(error.format_message()).replace("Value error, ", "")  # of the newest Typer
+        return USAGE, re.sub(r"Input should be ([^,]*).*", r"must be \1", told)
     match error:
         case UnusableArgumentError():
             return USAGE, str(error)

@@ -12,29 +12,16 @@ import numpy as np
 import typer
 
 import thinrank as tr
-from thinrank.cli.options import (
-    CORES,
-    Debug,
-    FitX,
-    FitY,
-    Folder,
-    Jobs,
-    Json,
-    Quiet,
-    Seed,
-    check_output_file,
-)
-from thinrank.cli.running import UnusableArgumentError, output_of
+from thinrank.cli.options import CORES, FitX, FitY, Folder, Jobs, Seed, check_output_file
+from thinrank.cli.running import Output, UnusableArgumentError
 
 if TYPE_CHECKING:
-    from thinrank.cli.saved_model import SavedModel
-    from thinrank.cli.training_data import TrainingData
+    from thinrank.cli.models import SavedModel
 
 _WIDTH = 79  # of printed lines
 
 
 def stability(
-    context: typer.Context,
     model: Folder,
     x: FitX = None,
     y: FitY = None,
@@ -54,20 +41,18 @@ def stability(
     ] = 0.75,
     seed: Seed = 0,
     jobs: Jobs = CORES,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    *,
+    output: Output,
 ) -> dict[str, Any]:
     """Examine how often random halves of the data select the same predictors.
 
     Writes stability.csv into the folder of the model; an earlier one is replaced.
     """
-    output = output_of(context, json, quiet, debug)
     if not 0.5 < threshold <= 1:
         raise typer.BadParameter(
             f"must be above 0.5 and at most 1, got {threshold}", param_hint="--threshold"
         )
-    from thinrank.cli.saved_model import FILE, load_model, reread_data, write_stability
+    from thinrank.cli.models import FILE, load_model, reread_data, write_stability
     from thinrank.core.warnings import SelectionWarning
     from thinrank.selection.stability import stable_sentences, unstable_sentences
 
@@ -80,13 +65,12 @@ def stability(
         if saved.record is not None:
             remedy = f"; give the files: thinrank stability {shlex.quote(str(model))} X Y"
         raise UnusableArgumentError(data + remedy)
-    X, Y = _frames(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SelectionWarning)  # the remarks are printed
         table = tr.selection.stability(
             estimator,
-            X,
-            Y,
+            data.X,
+            data.Y,
             pairs=True,
             n_resamples=resamples,
             threshold=threshold,
@@ -134,14 +118,6 @@ def _estimator(model: SavedModel, predictors: int | None) -> Any:
     return clone(estimator).set_params(**sizes, verbose=0, n_jobs=1)
 
 
-def _frames(data: TrainingData) -> tuple[Any, Any]:
-    """Predictors and responses with their names, whose rows can be taken."""
-    import pandas as pd
-
-    X = pd.DataFrame(data.X, columns=data.encoding.names)
-    return X, pd.DataFrame(data.Y, columns=data.response_names)
-
-
 def _name_responses(table: Any, names: list[str]) -> None:
     """Give the columns of categories their names, which the responses of the data do not have."""
     columns, pairs = table["axis"] == "column", table["axis"] == "pair"
@@ -167,7 +143,7 @@ def _smaller(table: Any, threshold: float) -> str:
 
 
 def _as_json(table: Any, sentences: list[str]) -> dict[str, Any]:
-    from thinrank.cli.saved_model import finite
+    from thinrank.cli.models import finite
     from thinrank.selection.stability import AxisSummary
 
     rows = table[table["axis"] == "row"]

@@ -49,6 +49,8 @@ def read_file(file: Path) -> tuple[Transitions, list[str]]:
                 "of this name; rename it, or give every task a file of its own without it"
             )
     for name in table:
+        if name in ("task", "policy", "value"):
+            raise ValueError(f"{file}: column {name} has a name of the results; rename it")
         if not pd.api.types.is_numeric_dtype(table[name]):
             raise ValueError(f"{file}: column {name} must hold numbers")
         empty = np.flatnonzero(table[name].isna())

@@ -1,23 +1,12 @@
-"""Tables from files: reading, rows that belong together, predictors, and writing.
+"""Tables from files: reading, rows that belong together, predictors and responses, and writing.
 
 Excel and Parquet files need optional libraries.
 """
 
-from thinrank.tables.encoding import Encoding
+from thinrank.tables.columns import read_table
 from thinrank.tables.errors import TableError
-from thinrank.tables.pairing import pair
-from thinrank.tables.read import checksum, read_cells, read_table
-from thinrank.tables.table import ReadOptions, Table
+from thinrank.tables.pairing import read_pair
+from thinrank.tables.read import ReadOptions, checksum
 from thinrank.tables.write import write_table
 
-__all__ = [
-    "Encoding",
-    "ReadOptions",
-    "Table",
-    "TableError",
-    "checksum",
-    "pair",
-    "read_cells",
-    "read_table",
-    "write_table",
-]
+__all__ = ["ReadOptions", "TableError", "checksum", "read_pair", "read_table", "write_table"]

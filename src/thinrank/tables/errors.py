@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 _NAMED = 5  # at most this many names in a message, to keep it on one line
 
@@ -47,7 +47,7 @@ class TableError(ValueError):
         super().__init__(f"{', '.join(place)}: {message}" if place else message)
 
 
-def listed(names: Sequence[str] | Mapping[str, int]) -> str:
+def listed(names: Collection[str] | Mapping[str, int]) -> str:
     """The first names in quotes, with their counts if they have any, and how many more there are.
 
     Examples
@@ -71,14 +71,7 @@ def counted(count: int, what: str) -> str:
 
 
 def typed_name(name: str) -> str:
-    """A name as it is typed after an option that takes names separated by commas.
-
-    Examples
-    --------
-    >>> from thinrank.tables.errors import typed_name
-    >>> print(typed_name("age"), typed_name("1120 nm"), typed_name("a,b"))
-    age '1120 nm' '"a,b"'
-    """
+    """A name as it is typed after an option that takes names separated by commas."""
     if "," in name or '"' in name:
         name = '"' + name.replace('"', '""') + '"'
     return shlex.quote(name)
@@ -93,3 +86,14 @@ def did_you_mean(names: Sequence[str], known: Sequence[str]) -> str:
         begin = [each for key, each in folded.items() if name and key.startswith(name)]
         found += (close or begin)[:3]
     return f"; did you mean {listed(list(dict.fromkeys(found)))}?" if found else ""
+
+
+def check_names(
+    option: str, given: Collection[str], known: Sequence[str], where: str, what: str = "column"
+) -> None:
+    """Raise a ValueError about an option that has names of columns that are not there."""
+    have = set(known)
+    unknown = [name for name in given if name not in have]
+    if unknown:
+        near = did_you_mean(unknown, known) or f"; it has {listed(known)}"
+        raise ValueError(f"{option}: {where} has no {what} {listed(unknown)}{near}")

@@ -1,17 +1,18 @@
-"""Rows of two tables that belong together: which columns have the names of the rows, and how."""
+"""Rows of two files that belong together: which columns have the names of the rows, and how."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from thinrank.tables.cells import canonical, is_missing
-from thinrank.tables.errors import TableError, listed
-from thinrank.tables.table import ReadOptions, Table
-from thinrank.tables.types import key_of, typed
+from thinrank.tables.cells import canonical
+from thinrank.tables.columns import check_predictors, key_of, take_rows, text_columns, to_frame
+from thinrank.tables.errors import TableError, check_names, listed
+from thinrank.tables.read import ReadOptions, Table, read_cells
 
 _UNIQUE = 0.8  # smallest share of different cells in a column that can be a key
 _SHARED = 0.5  # smallest share of them that the other file has
@@ -26,44 +27,88 @@ class _Key(NamedTuple):
     y: int
 
 
-def pair(
-    X: Table,
-    Y: Table,
-    options: ReadOptions,
-    y_options: ReadOptions,
+def read_pair(
+    x: str | Path,
+    y: str | Path | None = None,
+    options: ReadOptions | None = None,
     *,
+    responses: tuple[str, ...] = (),
     join: str | None = None,
-    by_position: bool = False,
-) -> tuple[Table, Table, str, list[str]]:
-    """Types of the columns of two tables, and the rows of Y in the order of X.
+) -> tuple[Any, Any, str]:
+    """Read predictors and responses, with the rows of Y in the order of X.
 
-    The key is a column whose cells are (nearly) all different and that both tables have, whatever
+    The key is a column whose cells are (nearly) all different and that both files have, whatever
     its name and type.
 
     Parameters
     ----------
-    X, Y : Table
-        Tables that were just read.
-    options, y_options : ReadOptions
-        How they are read. ``options.index`` is the name of the key in one of them or both.
+    x : path
+        File of the predictors.
+    y : path, default=None
+        File of the responses; None if they are columns of ``x``.
+    options : ReadOptions, default=None
+        What is known about the files. ``index`` is the name of the key in one of them or both;
+        False if rows belong together by position.
+    responses : tuple of str, default=()
+        Columns of the responses; all of ``y`` if empty.
     join : str, default=None
-        Name of the key in both tables, of which rows that only one has are left out.
-    by_position : bool, default=False
-        Whether rows may belong together by position, if no column can be the key.
+        Name of the key in both files, of which rows that only one has are left out.
 
     Returns
     -------
-    tuple of (Table, Table, str, list of str)
-        The tables, how the rows were paired, and notes.
+    tuple of (DataFrame, DataFrame, str)
+        Predictors, with columns of the dtype ``category``; responses; how rows were paired.
+
+    Raises
+    ------
+    TableError
+        If a file cannot be used. The message names the file, the row and the column.
     """
+    options = options or ReadOptions()
+    encodings = [each.strip() or None for each in (options.encoding or "").split(",")]
+    left = replace(options, encoding=encodings[0])
+    right = replace(options, encoding=encodings[-1], only=responses or None)
+    X = read_cells(x, left)
+    if y is None:
+        check_names("--responses", responses, X.names, X.file)
+        key, own = key_of(X, options), replace(left, drop={*options.drop, *responses})
+        _check_dropped(options, X)
+        frames = to_frame(X, own, key), to_frame(X, right, key, responses)[list(responses)]
+        if not frames[0].shape[1]:
+            raise TableError("all columns are responses; none is left as predictor", file=X.file)
+        how = f"Predictors and responses are columns of {X.file}"
+    else:
+        Y = read_cells(y, right, "y")
+        check_names("--responses", responses, Y.names, Y.file)
+        _check_dropped(options, X, Y)
+        if isinstance(options.index, str):
+            names = [*X.names, *Y.names]
+            check_names("--index", [options.index], names, f"{X.file} or {Y.file}")
+        frames, how = _paired(X, Y, left, right, join)
+    _check_no_copies(*frames)
+    predictors = check_predictors(frames[0], options)
+    return predictors, frames[1].set_axis(predictors.index), how
+
+
+def _check_dropped(options: ReadOptions, *tables: Table) -> None:
+    names = [name for table in tables for name in table.names]
+    check_names("--drop", options.drop, names, " or ".join(table.file for table in tables))
+
+
+def _paired(
+    X: Table, Y: Table, left: ReadOptions, right: ReadOptions, join: str | None
+) -> tuple[tuple[Any, Any], str]:
     if join is not None:
         keys = [_Key(0, X.position(join), Y.position(join))]
     else:
-        keys = [key for key in _keys(X, Y) if _agrees(key, X, Y, options.index)]
+        keys = [key for key in _keys(X, Y) if _agrees(key, X, Y, left.index)]
     keys = [key for key in keys if key.level == keys[0].level]
-    plain = X.style is None and Y.style is None and not X.texts and not Y.texts
-    if by_position or (not keys and plain):  # matrices have no names
-        return _by_position(X, Y, options, y_options, keys)
+    arrays = not any(
+        table.style or table.texts or not table.file.lower().endswith((".npy", ".npz"))
+        for table in (X, Y)
+    )
+    if left.index is False or (not keys and arrays):  # matrices have no names
+        return _by_position(X, Y, left, right, keys), "Rows are paired by position"
     if not keys:
         _check_length(X, Y)
         raise TableError(
@@ -71,21 +116,20 @@ def pair(
             "rows belong together: put names of the rows into both files, or give --no-index if "
             "the rows of both are in the same order"
         )
-    key, (x_rows, y_rows), notes = _best(X, Y, keys, inner=join is not None)
-    left, right = X.names[key.x] or "1", Y.names[key.y] or "1"
-    x = typed(X, options, key.x).take_rows(x_rows)
-    y = typed(Y, y_options, key.y, Y.names).take_rows(y_rows)
-    where = f"column {left!r}" if left == right else f"columns {left!r} and {right!r}"
-    order = "" if np.array_equal(x.rows, y.rows) else f"; {Y.file} is in another order"
-    for table, count in ((X, X.shape[0]), (Y, Y.shape[0])):
-        if count > len(x_rows):
-            notes.append(f"{count - len(x_rows)} of {count} rows of {table.file} were left out")
-    return x, replace(y, index=x.index), f"Rows are paired by {where}{order}", notes
+    key, (x_rows, y_rows) = _best(X, Y, keys, inner=join is not None)
+    frames = (
+        take_rows(to_frame(X, left, key.x), x_rows),
+        take_rows(to_frame(Y, right, key.y, Y.names), y_rows),
+    )
+    a, b = X.names[key.x] or "1", Y.names[key.y] or "1"
+    where = f"column {a!r}" if a == b else f"columns {a!r} and {b!r}"
+    order = "" if x_rows == y_rows else f"; {Y.file} is in another order"
+    return frames, f"Rows are paired by {where}{order}"
 
 
 def _by_position(
-    X: Table, Y: Table, options: ReadOptions, y_options: ReadOptions, keys: list[_Key]
-) -> tuple[Table, Table, str, list[str]]:
+    X: Table, Y: Table, left: ReadOptions, right: ReadOptions, keys: list[_Key]
+) -> tuple[Any, Any]:
     """Rows by their positions; an error if a key tells that they are in another order."""
     _check_length(X, Y)
     for key in keys:
@@ -95,19 +139,19 @@ def _by_position(
                 f"{Y.names[key.y]!r} of {Y.file} have the same values in different rows; leave out "
                 "--no-index to pair the rows by them, or leave the columns out with --drop"
             )
-    x = typed(X, options, key_of(X, replace(options, index=False)))
-    y = typed(Y, y_options, key_of(Y, replace(y_options, index=False)), Y.names)
-    return x, replace(y, index=x.index), "Rows are paired by position", []
+    own, other = key_of(X, replace(left, index=False)), key_of(Y, replace(right, index=False))
+    return to_frame(X, left, own), to_frame(Y, right, other, Y.names)
 
 
 def _check_length(X: Table, Y: Table) -> None:
-    if X.shape[0] == Y.shape[0]:
+    n, m = len(X.lines), len(Y.lines)
+    if n == m:
         return
-    longer = max(X, Y, key=lambda table: table.shape[0])
-    near = abs(X.shape[0] - Y.shape[0]) == 1 and longer.style is not None and not longer.named
+    longer = X if n > m else Y
+    near = abs(n - m) == 1 and longer.style and not longer.named
     question = f"; is the first row of {longer.file} a header? Then give --header" if near else ""
     raise TableError(
-        f"{X.file} has {X.shape[0]} rows and {Y.file} has {Y.shape[0]}; rows must belong "
+        f"{X.file} has {n} rows and {Y.file} has {m}; rows must belong "
         f"together by a column that both files have (--join COLUMN), or by position{question}"
     )
 
@@ -123,31 +167,44 @@ def _agrees(key: _Key, X: Table, Y: Table, index: str | bool | None) -> bool:
 _Places = tuple[list[int], list[int]]
 
 
-def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, _Places, list[str]]:
+def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, _Places]:
     """The first key that pairs all rows; an error if none does, or another in a different way."""
-    found: list[tuple[_Key, _Places, list[str]]] = []
+    found: list[tuple[_Key, _Places]] = []
     errors = []
     for key in keys:
         try:
-            found.append((key, *_places(X, Y, key, inner)))
+            found.append((key, _places(X, Y, key, inner)))
         except TableError as error:
             errors.append(error)
     if not found:
         raise errors[0]
-    for key, places, _ in found:
-        if places != found[0][1]:
-            names = [X.names[each.x] or "1" for each in (found[0][0], key)]
+    first, places = found[0]
+    for key, others in found:
+        if others != places:
+            names = [X.names[each.x] or "1" for each in (first, key)]
             raise TableError(
                 f"columns {names[0]!r} and {names[1]!r} of {X.file} would pair its rows with "
                 f"different rows of {Y.file}; give the one that has the names of the rows: "
                 "--index COLUMN"
             )
-    return found[0]
+    raw_x, raw_y = X.text(first.x), Y.text(first.y)
+    for i, j in zip(*places, strict=True):
+        if raw_x[i] != raw_y[j]:
+            Y.notes.append(
+                "names of rows are written differently in the files, such as "
+                f"{str(raw_x[i])!r} and {str(raw_y[j])!r}"
+            )
+            break
+    for table, rows in ((X, places[0]), (Y, places[1])):
+        left_out, count = len(table.lines) - len(rows), len(table.lines)
+        if left_out:
+            Y.notes.append(f"{left_out} of {count} rows of {table.file} were left out")
+    return first, places
 
 
-def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[_Places, list[str]]:
-    """Rows of X and of Y that have the same names, and a note if they are written differently."""
-    raw_x, raw_y = _cells(X, key.x), _cells(Y, key.y)
+def _places(X: Table, Y: Table, key: _Key, inner: bool) -> _Places:
+    """Rows of X and of Y that have the same names."""
+    raw_x, raw_y = X.text(key.x).tolist(), Y.text(key.y).tolist()
     x, y = _names(X, key.x), _names(Y, key.y)
     if len(set(x)) < len(set(raw_x)) or len(set(y)) < len(set(raw_y)):
         x, y = raw_x, raw_y  # 1 and 01 are different names
@@ -168,22 +225,11 @@ def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[_Places, list[s
             f"names of rows differ ({'; '.join(only)}); use --join COLUMN for the rows that both "
             "files have"
         )
-    places = [here[name] for name in both], [there[name] for name in both]
-    notes = [
-        f"names of rows are written differently in the files, such as {raw_x[i]!r} and {raw_y[j]!r}"
-        for i, j in zip(*places, strict=True)
-        if raw_x[i] != raw_y[j]
-    ]
-    return places, notes[:1]
-
-
-def _cells(table: Table, place: int) -> list[str]:
-    assert table.cells is not None
-    return table.cells(place)
+    return [here[name] for name in both], [there[name] for name in both]
 
 
 def _names(table: Table, place: int) -> list[str]:
-    return [canonical(cell) for cell in _cells(table, place)]
+    return [canonical(cell) for cell in table.text(place).tolist()]
 
 
 def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
@@ -191,11 +237,11 @@ def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
     rows = defaultdict(list)
     for i, cell in enumerate(cells):
         rows[cell].append(i)
-        if is_missing(cell):
+        if not cell:
             raise table.error("the name of this row is missing", i, table.names[place])
     for name, found in rows.items():
         if len(found) > 1:
-            lines = [str(table.rows[i]) for i in found]
+            lines = [str(table.lines[i]) for i in found]
             raise table.error(
                 f"names of rows must be different: {name!r} is in rows "
                 f"{', '.join(lines[:-1][:4])} and {lines[-1]}",
@@ -231,7 +277,7 @@ def _keys(X: Table, Y: Table) -> list[_Key]:
 def _level(X: Table, Y: Table, a: np.ndarray, b: np.ndarray, j: int, k: int) -> int:
     if (np.diff(a) == 1).all() and (np.diff(b) == 1).all():
         return _ROW_NUMBERS
-    if j in X.texts or k in Y.texts:
+    if X.is_text(j).any() or Y.is_text(k).any():
         return 0
     return 1 if X.named and Y.named and canonical(X.names[j]) == canonical(Y.names[k]) else 2
 
@@ -240,7 +286,7 @@ def _codes(table: Table) -> np.ndarray:
     """A number for each cell: its own, or one that stands for its text; NaN where it is missing."""
     codes = table.numbers.copy()
     for j, texts in table.texts.items():
-        for i in np.flatnonzero(texts != None).tolist():  # noqa: E711 (elementwise)
+        for i in np.flatnonzero(table.is_text(j)).tolist():
             codes[i, j] = hash(canonical(texts[i])) * 1e200
     return codes
 
@@ -250,3 +296,30 @@ def _count_different(codes: np.ndarray) -> np.ndarray:
     ordered = np.sort(codes, axis=0)
     there = ~np.isnan(ordered)
     return there[0] + ((ordered[1:] != ordered[:-1]) & there[1:]).sum(axis=0)
+
+
+def _check_no_copies(X: Any, Y: Any) -> None:
+    """Raise an error if a response is among the predictors, which would predict it perfectly."""
+    known = _contents(X)
+    cells = set(known.values())
+    copies = [
+        name
+        for name, content in _contents(Y).items()  # equal numbers need equal names
+        if known.get(name) == content or (content in cells and Y[name].nunique() > 1)
+    ]
+    if copies:
+        files = X.attrs["file"], Y.attrs["file"]
+        raise TableError(
+            f"{listed(copies)} in {files[0]} and in {files[1]} have the same values: a response "
+            "cannot be a predictor of itself; leave the column out of one file, or name the "
+            "responses of a single file with --responses"
+        )
+
+
+def _contents(frame: Any) -> dict[str, object]:
+    """What tells the cells of a column from those of others."""
+    texts = text_columns(frame)
+    numbers = frame.drop(columns=texts)
+    rows = np.ascontiguousarray(numbers.to_numpy().T + 0.0)  # no negative zeros
+    found = {name: row.tobytes() for name, row in zip(numbers, rows, strict=True)}
+    return found | {name: tuple(frame[name].where(frame[name].notna(), None)) for name in texts}

@@ -1,16 +1,24 @@
-"""Tables from files of any of the formats."""
+"""The cells of files of any of the formats.
+
+The csv module splits the records of text files: pandas fills rows that are too short without an
+error, and needs five times as long for 50,000 columns.
+"""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import csv
 import gzip
 import hashlib
+import io
+import re
 import tokenize
 import zipfile
 import zlib
-from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,19 +26,16 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.imports import import_optional
-from thinrank.tables.cells import NAN, is_missing, number_of
+from thinrank.tables.cells import decimal_evidence, is_missing, number_of
 from thinrank.tables.errors import TableError, listed
-from thinrank.tables.table import ReadOptions, Table, TextStyle
-from thinrank.tables.text_files import Record, TextFile
-from thinrank.tables.types import key_of, typed
 
+STRING = np.dtypes.StringDType()  # a cell of up to 15 bytes takes 16, an object of Python 64
 _TEXT = tuple(f".{kind}{gz}" for kind in ("csv", "tsv", "tab", "txt", "dat") for gz in ("", ".gz"))
 _EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
-# Names of arrays in NPZ files that have the names of columns.
-_COLUMN_NAMES = {
-    "x": ("X_names", "feature_names", "names", "columns"),
-    "y": ("Y_names", "y_names", "target_names", "names", "columns"),
-}
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
+_FORMATS = "CSV, TSV, Excel, Parquet, NPY or NPZ"
+_SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from
+_BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of millions of cells
 # What NumPy, which parses the header as Python, and libraries raise about damaged files.
 _BROKEN = (
     *(ValueError, TypeError, LookupError, EOFError, ArithmeticError, RuntimeError, SyntaxError),
@@ -38,82 +43,88 @@ _BROKEN = (
 )
 
 
-def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: str = "x") -> Table:
-    r"""Read a table from a CSV, TSV, Excel, Parquet, NPY or NPZ file.
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user says about a file; None leaves the decision to the reader.
 
     Parameters
     ----------
-    path : path
-        The file. The suffix tells the format; text files may be compressed (``.csv.gz``).
-    options : ReadOptions, default=None
-        What is known about the file; the rest is detected.
-    prefix : {"x", "y"}, default="x"
-        Whether the file has predictors or responses: first letter of the names of columns that
-        have none, and name of the array in an NPZ file.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    TableError
-        If the file cannot be used. The message names the file, the row and the column.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from thinrank.tables import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "X.csv")
-    ...     _ = path.write_text("id;age;sex\na;61,5;f\nb;NA;m\nc;47;f\n")
-    ...     table = read_table(path)
-    >>> table.names, table.index, table.numbers[:, 0]
-    (['age', 'sex'], ['a', 'b', 'c'], array([61.5,  nan, 47. ]))
-    >>> table.texts
-    {1: array(['f', 'm', 'f'], dtype=object)}
+    header : bool or None, default=None
+        Whether the first row has the names of the columns.
+    index : str, False or None, default=None
+        Name of the column with the names of the rows; False if there is none.
+    categories : collection of str, default=()
+        Columns of categories, even if they contain numbers or many texts.
+    drop : collection of str, default=()
+        Columns to leave out. Their cells are not checked.
+    missing : collection of str, default=()
+        More marks of missing cells.
+    impute : bool, default=False
+        Whether cells of predictors may be missing.
+    delimiter : str or None, default=None
+        The character between cells.
+    decimal : {".", ","} or None, default=None
+        The decimal mark. If it is given, the other mark may separate thousands.
+    encoding : str or None, default=None
+        The encoding of a text file; of two files, separated by a comma.
+    only : collection of str or None, default=None
+        Columns to keep; None for all. The cells of others are not checked.
+    fitted : dict of str to list of str or None, default=None
+        The categories of a fitted model, whose predictors the columns are.
     """
-    options = options or ReadOptions()
-    table = read_cells(path, options, prefix)
-    return typed(table, options, key_of(table, options))
+
+    header: bool | None = None
+    index: str | bool | None = None
+    categories: Collection[str] = ()
+    drop: Collection[str] = ()
+    missing: Collection[str] = ()
+    impute: bool = False
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    only: Collection[str] | None = None
+    fitted: Mapping[str, list[str]] | None = None
+
+    def keeps(self, name: str) -> bool:
+        """Whether a column is kept."""
+        return name not in self.drop and (self.only is None or name in self.only)
 
 
-def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Table:
-    """Read a file; which column has the names of the rows, and types of columns, are open."""
-    table = _read(Path(path), options, prefix)
-    for mark in options.missing:
-        number = number_of(mark, "." if table.style is None else table.style.decimal)
-        if number is not None:
-            table.numbers[table.numbers == number] = np.nan
-    return table
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The cells of a file, before it is known what its columns are."""
 
+    file: str  # as the user named it
+    names: list[str]  # names of the columns; made up if the file does not have them
+    named: bool  # whether it has them
+    numbers: np.ndarray  # (n_rows, n_columns), NaN where a cell is missing or a text
+    texts: dict[int, np.ndarray]  # strings of columns, empty where missing; not of binary numbers
+    lines: np.ndarray  # rows of the file, counted from 1
+    notes: list[str] = field(default_factory=list)  # what the reader decided
+    style: dict[str, Any] = field(default_factory=dict)  # of text files: arguments of write_table
 
-def _read(path: Path, options: ReadOptions, prefix: str) -> Table:
-    file, name = str(path), path.name.lower()
-    if path.is_dir():
-        raise TableError("is a folder, expected a file", file=file)
-    if not path.exists():
-        raise TableError("there is no such file", file=file)
-    try:
-        if name.endswith(_TEXT):
-            source = TextFile(path, options.encoding, options.delimiter)
-            decimal = options.decimal or source.decimal()
-            style = TextStyle(source.delimiter, decimal, source.marked)
-            return _from_records(file, source.records, style, options, prefix, source.notes)
-        if name.endswith((".xlsx", ".xlsm")):
-            return _read_excel(path, options, prefix)
-        if name.endswith((".parquet", ".pq")):
-            return _read_parquet(path, options)
-        if name.endswith((".npy", ".npz")):
-            return _read_arrays(path, options, prefix)
-    except (PermissionError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise TableError(f"cannot be read: {reason}", file=file) from None
-    remedy = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
-    raise TableError(
-        f"unknown file type {path.suffix!r}; expected CSV, TSV, Excel, Parquet, NPY or NPZ{remedy}",
-        file=file,
-    )
+    def text(self, j: int) -> np.ndarray:
+        """The cells of a column as they are in the file."""
+        if j in self.texts:
+            return self.texts[j]
+        return np.array([_as_text(number) for number in self.numbers[:, j].tolist()], STRING)
+
+    def is_text(self, j: int) -> np.ndarray:
+        """Where the cells of a column are neither missing nor numbers."""
+        if j not in self.texts:
+            return np.zeros(len(self.lines), dtype=bool)
+        return np.isnan(self.numbers[:, j]) & (self.texts[j] != "")
+
+    def position(self, name: str) -> int:
+        """The position of a column; a TableError if there is no such column."""
+        if name not in self.names:
+            raise self.error(f"has no column {name!r}; it has {listed(self.names)}")
+        return self.names.index(name)
+
+    def error(self, message: str, row: int | None = None, column: str | None = None) -> TableError:
+        """An error about this file; ``row`` is a position."""
+        line = None if row is None else int(self.lines[row])
+        return TableError(message, file=self.file, row=line, column=column)
 
 
 def checksum(path: str | Path) -> str:
@@ -122,47 +133,159 @@ def checksum(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Table:
+    """The cells of a file; ``prefix``: of made-up names, and the array of an NPZ file."""
+    path = Path(path)
+    file, name = str(path), path.name.lower()
+    if path.is_dir():
+        raise TableError("is a folder, expected a file", file=file)
+    if not path.exists():
+        raise TableError("there is no such file", file=file)
+    try:
+        if name.endswith(_TEXT):
+            table = _read_text(path, options, prefix)
+        elif name.endswith((".xlsx", ".xlsm")):
+            table = _read_excel(path, options, prefix)
+        elif name.endswith((".parquet", ".pq")):
+            table = _read_parquet(path, options)
+        elif name.endswith((".npy", ".npz")):
+            table = _read_arrays(path, options, prefix)
+        else:
+            old = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
+            told = f"unknown file type {path.suffix!r}; expected {_FORMATS}{old}"
+            raise TableError(told, file=file)
+    except (PermissionError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TableError(f"cannot be read: {reason}", file=file) from None
+    for mark in options.missing:
+        hit = table.numbers == number_of(mark, table.style.get("decimal", "."))
+        table.numbers[hit] = np.nan
+        for j in np.flatnonzero(hit.any(axis=0)).tolist():
+            if j in table.texts:
+                table.texts[j][hit[:, j]] = ""
+    return table
+
+
+# ------------------------------------------------------------------------------------ text files
+
+
+def _read_text(path: Path, options: ReadOptions, prefix: str) -> Table:
+    file, packed, blocks = str(path), path.suffix.lower() == ".gz", []
+    with (gzip.open if packed else open)(path, "rb") as stream:
+        while block := stream.read(_BLOCK):
+            if len(block) == _BLOCK and b"\n" not in block and b"\r" not in block:
+                raise TableError(f"has a line of more than {_BLOCK:,} bytes", file=file)
+            blocks.append(block)
+    raw = b"".join(blocks)
+    del blocks
+    encoding = _encoding(raw, options.encoding, file)
+    tabs = Path(path.stem if packed else path).suffix.lower() in (".tsv", ".tab")
+    delimiter = options.delimiter or ("\t" if tabs else _delimiter(raw, encoding, file))
+    marked = raw.startswith((codecs.BOM_UTF8, *_UTF16))
+    records = _records(raw, encoding, delimiter, file)
+    style = {"delimiter": delimiter, "decimal": options.decimal, "byte_order_mark": marked}
+    return _from_records(file, records, style, options, prefix)
+
+
+def _encoding(raw: bytes, given: str | None, file: str) -> str:
+    """The encoding of a text: UTF-8, UTF-16 with a byte order mark, or the one that was given."""
+    fault = TableError(f"is not a text file; expected {_FORMATS}", file=file)
+    known = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
+    # streams need a mark where the order of bytes is not in the name
+    named = given and re.sub(r"(?i)^utf[-_]?(16|32)$", r"utf-\1-le", given)
+    for encoding in (known, named):
+        try:
+            if encoding is not None and "\0" not in raw.decode(encoding):
+                return encoding
+        except LookupError:
+            raise TableError(f"there is no encoding {given!r}", file=file) from None
+        except UnicodeDecodeError as error:
+            told = (
+                f"is not {given or 'UTF-8'} text (byte 0x{raw[error.start]:02x}); save it as "
+                "UTF-8, or give its encoding, for example --encoding latin-1"
+            )
+            fault = TableError(told, file=file, row=raw.count(b"\n", 0, error.start) + 1)
+        except UnicodeError as error:  # codecs with errors of their own, such as idna
+            fault = TableError(f"is not {given} text ({error})", file=file)
+    raise fault
+
+
+def _records(
+    raw: bytes, encoding: str, delimiter: str, file: str
+) -> Iterator[tuple[int, list[str]]]:
+    """The records of a text, each with the row that it begins in."""
+    csv.field_size_limit(_BLOCK)
+    lines = io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, newline="")
+    reader, end = csv.reader(lines, delimiter=delimiter, strict=True), 0
+    try:
+        for cells in reader:
+            yield end + 1, [cell.strip() for cell in cells] or [""]
+            end = reader.line_num
+    except csv.Error as error:
+        told = f"cannot be read: {error}; check the quotation marks"
+        raise TableError(told, file=file, row=end + 1) from None
+
+
+def _delimiter(raw: bytes, encoding: str, file: str) -> str:
+    """Of comma, semicolon, tab and pipe, one that divides the first records equally.
+
+    Tab and semicolon come first, since commas are frequent in other places.
+    """
+    widths: dict[str, list[int]] = {}
+    for mark in "\t;,|":
+        found = widths[mark] = [0]
+        with contextlib.suppress(TableError):
+            for _, cells in _records(raw, encoding, mark, file):
+                if any(cells):
+                    found.append(len(cells))
+                if len(found) > _SAMPLE[0] or (len(found) > 2 and sum(found) > _SAMPLE[1]):
+                    break
+            found.pop(0)
+    even = {
+        mark: found[0]
+        for mark, found in widths.items()
+        if found and found[0] > 1 and len(set(found[1:])) < 2 and found[-1] - found[0] in (0, 1)
+    }
+    first = next((mark for mark in "\t;" if mark in even), None)
+    # records of different lengths: the error about them needs the most likely delimiter
+    likely = max(",;\t|", key=lambda mark: max(widths[mark], default=0))
+    return first or max(even, key=even.__getitem__, default=likely)
+
+
 def _from_records(
     file: str,
-    records: Callable[[], Iterator[Record]],
-    style: TextStyle | None,
+    records: Iterator[tuple[int, list[str]]],
+    style: dict[str, Any],
     options: ReadOptions,
     prefix: str,
-    notes: list[str],
 ) -> Table:
-    """The table of records of texts: numbers at once, and texts aside, to save memory."""
-    decimal = "." if style is None else style.decimal
-    filled = ((row, cells) for row, cells in records() if not _is_blank(cells))
+    """The table of records of texts. Rows of empty cells between others are missing cells."""
+    filled = ((line, cells) for line, cells in records if any(cells))
     first = next(filled, None)
     if first is None:
         raise TableError("is empty", file=file)
-    named = _is_header(first[1], decimal) if options.header is None else options.header
+    named = _is_header(first[1]) if options.header is None else options.header
     begin = next(filled, None) if named else first
     if begin is None:
         raise TableError("has a header and no rows", file=file)
     width = len(begin[1])
     names = _column_names(first[1], width, file, first[0]) if named else _made_up(width, prefix)
-
-    def body() -> Iterator[Record]:
-        return _rows(records(), width, begin[0], file)
-
-    def cells_of(place: int) -> list[str]:
-        return [cells[place].strip() for _, cells in body()]
-
-    rows: list[int] = []
-    numbers = array("d")
-    strays: dict[int, dict[int, str]] = defaultdict(dict)
-    for row, cells in body():
-        numbers.fromlist(_numbers(cells, len(rows), strays, options, decimal))
-        rows.append(row)
-    matrix = np.frombuffer(numbers, dtype=np.float64).reshape(len(rows), width)
-    for j in np.flatnonzero((np.abs(matrix) >= _EXACT).any(axis=0)).tolist():
-        for i, cell in enumerate(cells_of(j)):
-            if abs(matrix[i, j]) >= _EXACT and cell.lstrip("+-").isdigit():
-                strays[j][i], matrix[i, j] = cell, np.nan
-    texts = {j: np.full(len(rows), None, dtype=object) for j in sorted(strays)}
-    for j, found in strays.items():
-        texts[j][list(found)] = list(found.values())
+    lines, rows, blank = [begin[0]], [np.array(begin[1], STRING)], []
+    for line, cells in records:
+        if len(cells) != width and any(cells):
+            told = f"has {len(cells)} {'cell' if len(cells) == 1 else 'cells'}, expected {width}"
+            raise TableError(told, file=file, row=line)
+        if len(cells) == width:
+            blank.append((line, np.array(cells, STRING)))
+        if any(cells):
+            lines += [line for line, _ in blank]
+            rows += [row for _, row in blank]
+            blank.clear()
+    texts = np.stack(rows)
+    del rows
+    notes, decimal = [], options.decimal or "."
+    if options.decimal is None and style.get("delimiter", ",") != ",":
+        decimal = _decimal(zip(lines, texts, strict=True), file)
     if not named:
         notes.append(
             f"{file} has no header; its columns are numbered from 0 (give --header if the first "
@@ -170,67 +293,59 @@ def _from_records(
         )
     if decimal == ",":
         notes.append(f"{file} has decimal commas")
-    lines = np.asarray(rows)
-    return Table(file, names, named, matrix, texts, lines, cells=cells_of, notes=notes, style=style)
+    numbers = np.full(texts.shape, np.nan)
+    for j, name in enumerate(names):
+        if options.fitted is None or options.keeps(name):
+            numbers[:, j] = _numbers(texts[:, j], decimal, options)
+    style = style and {**style, "decimal": decimal}
+    columns = dict(enumerate(texts.T))
+    return Table(file, names, named, numbers, columns, np.asarray(lines), notes, style)
 
 
-def _rows(records: Iterator[Record], width: int, begin: int, file: str) -> Iterator[Record]:
-    """The rows below the header.
-
-    Blank lines are skipped; rows of empty cells between others are missing cells.
-    """
-    pending: list[Record] = []
-    for row, cells in records:
-        if row < begin:
-            continue
-        if _is_blank(cells):
-            if len(cells or [""]) == width:
-                pending.append((row, cells or [""]))
-            continue
-        if len(cells) != width:
-            cell = "cell" if len(cells) == 1 else "cells"
-            raise TableError(f"has {len(cells)} {cell}, expected {width}", file=file, row=row)
-        yield from pending
-        pending.clear()
-        yield row, cells
+def _decimal(rows: Iterable[tuple[int, np.ndarray]], file: str) -> str:
+    """The decimal mark: a comma if numbers such as 1,5 occur, and none such as 1.5."""
+    doubt: tuple[int, str] | None = None
+    for line, cells in rows:
+        found = {decimal_evidence(cell): cell for cell in reversed(cells.tolist())}
+        if "." in found or "," in found:
+            return "." if "." in found else ","
+        if doubt is None and "?" in found:
+            doubt = line, found["?"]
+    if doubt is None:
+        return "."
+    raise TableError(
+        f"{doubt[1]!r} is not clear: give --decimal point if its comma separates thousands, or "
+        "--decimal comma if it is a decimal comma",
+        file=file,
+        row=doubt[0],
+    )
 
 
-def _numbers(
-    cells: list[str],
-    row: int,
-    strays: dict[int, dict[int, str]],
-    options: ReadOptions,
-    decimal: str,
-) -> list[float]:
-    """The numbers of a row; NaN in place of texts, which are put among the strays.
-
-    All cells are converted at once, except those of columns in which there was a text.
-    """
-    found, single = [NAN] * len(cells), list(range(len(cells)))
+def _numbers(texts: np.ndarray, decimal: str, options: ReadOptions) -> np.ndarray:
+    """The numbers of a column, NaN elsewhere; missing cells of ``texts`` become empty."""
+    cells = texts.tolist()
     together = "".join(cells)
-    if "_" not in together and not (decimal == "," and "." in together):  # 1_000 in Python
-        plain = [cell.replace(",", ".") for cell in cells] if decimal == "," else list(cells)
-        for j in strays:
-            plain[j] = "nan"
+    if "_" not in together and (decimal == "." or "." not in together):
         with contextlib.suppress(ValueError):
-            found, single = list(map(float, plain)), list(strays)
-    for j in single:
-        number = number_of(cells[j], decimal, thousands=options.decimal is not None)
-        if number is not None:
-            found[j] = number
-        elif not is_missing(cells[j], options.missing):
-            strays[j][row] = cells[j].strip()
-    return found
+            plain = cells if decimal == "." else [cell.replace(",", ".") for cell in cells]
+            numbers = np.array(list(map(float, plain)))
+            if (np.abs(numbers) < _EXACT).all():
+                return numbers
+    numbers, thousands = np.full(len(cells), np.nan), options.decimal is not None
+    for i, cell in enumerate(cells):
+        number = number_of(cell, decimal, thousands)
+        if is_missing(cell, options.missing):
+            texts[i] = ""
+        elif number is not None and (abs(number) < _EXACT or not cell.lstrip("+-").isdigit()):
+            numbers[i] = number
+    return numbers
 
 
-def _is_blank(cells: list[str]) -> bool:
-    return not any(cell.strip() for cell in cells)
-
-
-def _is_header(record: list[str], decimal: str) -> bool:
+def _is_header(record: list[str]) -> bool:
     """Whether a first row has names: a text in it, or the numbers 0, 1, 2, … that pandas writes."""
-    numbers = [number_of(cell, decimal) for cell in (record if record[0].strip() else record[1:])]
-    if any(number is None for number in numbers):
+    cells = record if record[0] else record[1:]
+    numbers = [number_of(cell, "," if "," in cell else ".") for cell in cells]
+    if any(n is None and not is_missing(c) for n, c in zip(numbers, cells, strict=True)):
         return True
     count = len(numbers)
     return count > 2 and numbers in ([*range(count)], [*range(1, count + 1)])
@@ -242,9 +357,8 @@ def _column_names(record: list[Any], width: int, file: str, row: int) -> list[st
     if len(names) == width - 1:
         names.insert(0, "")
     if len(names) != width:
-        raise TableError(
-            f"has {len(names)} names, but the next row has {width} cells", file=file, row=row
-        )
+        told = f"has {len(names)} names, but the next row has {width} cells"
+        raise TableError(told, file=file, row=row)
     places: dict[str, list[str]] = defaultdict(list)
     for place, name in enumerate(names, start=1):
         places[name].append(str(place))
@@ -265,8 +379,11 @@ def _made_up(count: int, prefix: str) -> list[str]:
     return [f"{prefix}{j}" for j in range(count)]
 
 
+# ----------------------------------------------------------------------------------- other files
+
+
 def _read_excel(path: Path, options: ReadOptions, prefix: str) -> Table:
-    """The first sheet of a workbook, as texts of its cells."""
+    """The first sheet of a workbook."""
     import_optional("openpyxl")
     try:
         with import_optional("pandas").ExcelFile(path, engine="openpyxl") as book:
@@ -274,11 +391,11 @@ def _read_excel(path: Path, options: ReadOptions, prefix: str) -> Table:
             frame = book.parse(0, header=None, dtype=object, na_filter=False)
     except _BROKEN as error:
         raise _broken(path, "Excel", error) from None
-    rows = [[_as_text(cell) for cell in row] for row in frame.to_numpy().tolist()]
-    notes = [f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}"] if sheets[1:] else []
-    return _from_records(
-        str(path), lambda: iter(enumerate(rows, start=1)), None, options, prefix, notes
-    )
+    rows = ([_as_text(cell) for cell in row] for row in frame.to_numpy().tolist())
+    table = _from_records(str(path), enumerate(rows, start=1), {}, options, prefix)
+    if sheets[1:]:
+        table.notes.append(f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}")
+    return table
 
 
 def _read_parquet(path: Path, options: ReadOptions) -> Table:
@@ -301,25 +418,24 @@ def _read_arrays(path: Path, options: ReadOptions, prefix: str) -> Table:
         with path.open("rb") as stream:
             content = np.load(stream, allow_pickle=False)
             names = getattr(content, "files", None)
-            arrays = (
-                {n: np.asarray(content[n]) for n in names} if names else {"": np.asarray(content)}
-            )
+            found = {n: np.asarray(content[n]) for n in names} if names else {"": content}
     except _BROKEN as error:
         raise _broken(path, path.suffix[1:].upper(), error) from None
-    matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
+    matrices = [name for name, values in found.items() if np.asarray(values).dtype.kind in "biuf"]
     wanted = [name for name in matrices if name.lower() == prefix] or matrices
     if len(wanted) != 1:
         raise TableError(
             f"must have an array {prefix.upper()!r} or a single array of numbers; it has "
-            f"{listed(list(arrays)) or 'none'}",
+            f"{listed(list(found)) or 'none'}",
             file=file,
         )
-    values = arrays[wanted[0]]
+    values = found[wanted[0]]
     if values.ndim not in (1, 2):
         raise TableError(f"must have one or two dimensions, got {values.ndim}", file=file)
     frame = import_optional("pandas").DataFrame(values)
-    titles = next((arrays[name] for name in _COLUMN_NAMES[prefix] if name in arrays), None)
-    index = next((arrays[name] for name in ("index", "row_names") if name in arrays), None)
+    own = ("X_names", "feature_names") if prefix == "x" else ("Y_names", "y_names", "target_names")
+    titles = next((found[name] for name in (*own, "names", "columns") if name in found), None)
+    index = next((found[name] for name in ("index", "row_names") if name in found), None)
     for what, given, count in zip(("rows", "columns"), (index, titles), frame.shape, strict=True):
         if given is not None and given.shape != (count,):
             raise TableError(f"has {given.size} names for {count} {what}", file=file)
@@ -336,32 +452,26 @@ def _broken(path: Path, kind: str, error: BaseException) -> TableError:
 
 def _from_frame(path: Path, frame: Any, options: ReadOptions, named: bool = True) -> Table:
     """The table of a data frame, whose columns may be of any type."""
-    types = import_optional("pandas").api.types
-    file = str(path)
+    types, file = import_optional("pandas").api.types, str(path)
     if 0 in frame.shape:
         raise TableError(f"has no entries: its shape is {frame.shape}", file=file)
     names = _column_names(list(frame.columns), frame.shape[1], file, 1)
-
-    def cells_of(place: int) -> list[str]:
-        column = frame.iloc[:, place].tolist()
-        for row, cell in enumerate(column, start=1):
+    dtypes = list(frame.dtypes)
+    plain = np.array([types.is_numeric_dtype(each) for each in dtypes])
+    numbers, texts = np.full(frame.shape, np.nan), {}
+    numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=np.float64, na_value=np.nan)
+    large = (np.abs(numbers) >= _EXACT).any(axis=0)
+    for j in np.flatnonzero(~plain | large).tolist():
+        if plain[j] and not types.is_integer_dtype(dtypes[j]):
+            continue
+        cells = frame.iloc[:, j].tolist()
+        for row, cell in enumerate(cells, start=1):
             if isinstance(cell, (list, dict, np.ndarray)):
                 told = f"expected a number or a text, got {cell}"
-                raise TableError(told, file=file, row=row, column=names[place])
-        return [_as_text(cell) for cell in column]
-
-    plain = np.array([types.is_numeric_dtype(each) for each in frame.dtypes])
-    numbers = np.full(frame.shape, np.nan)
-    numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=np.float64, na_value=np.nan)
-    for j in np.flatnonzero((np.abs(numbers) >= _EXACT).any(axis=0)).tolist():
-        if types.is_integer_dtype(frame.dtypes.iloc[j]):
-            plain[j], numbers[:, j] = False, np.nan
-    texts = {
-        j: np.array([None if is_missing(c, options.missing) else c for c in cells_of(j)], object)
-        for j in np.flatnonzero(~plain).tolist()
-    }
-    rows = np.arange(1, len(frame) + 1)
-    return Table(file, names, named, numbers, texts, rows, cells=cells_of)
+                raise TableError(told, file=file, row=row, column=names[j])
+        texts[j] = np.array([_as_text(cell) for cell in cells], STRING)
+        numbers[:, j] = _numbers(texts[j], options.decimal or ".", options)
+    return Table(file, names, named, numbers, texts, np.arange(1, len(frame) + 1))
 
 
 def _as_text(cell: object) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
-from thinrank.tables.table import TextStyle
 
 OUTPUT_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet", ".npy")
 """Suffixes of the files that a table can be written to."""
@@ -37,74 +36,64 @@ def as_written(text: object) -> object:
 
 def write_table(
     path: str | Path,
-    names: Sequence[str],
-    columns: Sequence[np.ndarray],
-    index: Sequence[str] | None = None,
-    index_name: str = "",
-    style: TextStyle | None = None,
+    frame: Any,
+    *,
+    delimiter: str = ",",
+    decimal: str = ".",
+    byte_order_mark: bool = False,
 ) -> None:
-    """Write columns of numbers or texts to a CSV, TSV, Excel, Parquet or NPY file.
+    """Write a data frame to a CSV, TSV, Excel, Parquet or NPY file.
 
     Parameters
     ----------
     path : path
         The file; the suffix tells the format. NPY has the columns of numbers only, without names.
-    names : sequence of str
-        Names of the columns.
-    columns : sequence of ndarray of shape (n_rows,)
-        The columns.
-    index : sequence of str, default=None
-        Names of the rows.
-    index_name : str, default=""
-        Name of their column.
-    style : TextStyle, default=None
-        How a text file is written; None for commas and decimal points. A TSV file has tabs.
+    frame : DataFrame
+        Columns of numbers or texts. The index is written if it has names of rows.
+    delimiter, decimal : str
+        How a text file is written. A TSV file has tabs.
+    byte_order_mark : bool, default=False
+        Whether a text file begins with the mark of UTF-8 that spreadsheets write.
     """
-    if not columns:
-        raise ValueError("columns must contain at least one column, got none")
+    if not frame.shape[1]:
+        raise ValueError("frame must have at least one column, got none")
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in OUTPUT_SUFFIXES:
         raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
-    if suffix == ".npy":
-        numbers = [column for column in columns if column.dtype.kind in "biuf"]
-        if not numbers:
-            raise ValueError("an NPY file has numbers only, but all columns are texts")
-        with atomic_file(path) as place, place.open("wb") as file:
-            np.save(file, np.column_stack(numbers), allow_pickle=False)
-        return
     pandas = import_optional("pandas")
-    frame = pandas.DataFrame(dict(zip(names, columns, strict=True)))
-    if index is not None:
-        frame.index = pandas.Index(index, name=index_name or None)
-    if suffix == ".parquet":
-        import_optional("pyarrow")
-        with atomic_file(path) as place:
-            frame.to_parquet(place, engine="pyarrow")
-        return
-    if index is not None:
-        frame = frame.reset_index(names=index_name)
-    frame = frame.rename(columns=plain_text)
-    texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
-    frame[texts] = frame[texts].map(plain_text)
-    if suffix == ".xlsx":
-        import_optional("openpyxl")
-        with atomic_file(path) as place, place.open("wb") as file:
-            frame.to_excel(file, index=False, engine="openpyxl")
-        return
-    own = style or TextStyle()
-    delimiter = own.delimiter
+    frame, index = frame.copy(), not isinstance(frame.index, pandas.RangeIndex)
+    frame.attrs = {}
+    numbers = [name for name in frame if frame[name].dtype.kind in "biuf"]
+    if suffix == ".npy" and not numbers:
+        raise ValueError("an NPY file has numbers only, but all columns are texts")
+    if suffix in (".xlsx", ".parquet"):
+        import_optional("openpyxl" if suffix == ".xlsx" else "pyarrow")
+    if suffix not in (".npy", ".parquet"):
+        if index:
+            frame = frame.reset_index(names=frame.index.name or "")
+        frame = frame.rename(columns=plain_text)
+        texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
+        frame[texts] = frame[texts].map(plain_text)
     if suffix == ".tsv":
         delimiter = "\t"
-    elif delimiter in ("\t", own.decimal):
-        delimiter = ";" if own.decimal == "," else ","
-    with atomic_file(path) as place:
-        frame.to_csv(
-            place,
-            index=False,
-            sep=delimiter,
-            decimal=own.decimal,
-            float_format="%.10g",
-            encoding="utf-8-sig" if own.marked else "utf-8",
-            lineterminator="\n",
-        )
+    elif delimiter in ("\t", decimal):
+        delimiter = ";" if decimal == "," else ","
+    with atomic_file(path) as place, place.open("wb") as file:
+        match suffix:
+            case ".npy":
+                np.save(file, frame[numbers].to_numpy(), allow_pickle=False)
+            case ".parquet":
+                frame.to_parquet(file, engine="pyarrow", index=index)
+            case ".xlsx":
+                frame.to_excel(file, index=False, engine="openpyxl")
+            case _:
+                frame.to_csv(
+                    file,
+                    index=False,
+                    sep=delimiter,
+                    decimal=decimal,
+                    float_format="%.10g",
+                    encoding="utf-8-sig" if byte_order_mark else "utf-8",
+                    lineterminator="\n",
+                )

@@ -1,0 +1,403 @@
+"""The data of a fit, and models that ``thinrank fit`` saved with the record of the fit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+import thinrank as tr
+from thinrank.cli.options import Reading
+from thinrank.cli.running import Output, UnusableArgumentError
+from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
+from thinrank.persistence import ModelFileError, read_extra
+from thinrank.persistence.files import ARRAYS, DOCUMENT
+from thinrank.selection.stability import AxisSummary, remark
+from thinrank.tables import TableError, checksum, read_pair
+from thinrank.tables.columns import (
+    check_predictors,
+    check_responses,
+    fault,
+    key_of,
+    missing_entries,
+    to_frame,
+)
+from thinrank.tables.encoding import encoded_frame
+from thinrank.tables.errors import check_names, did_you_mean, listed
+from thinrank.tables.read import read_cells
+from thinrank.tables.write import as_written, plain_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "thinrank fit"
+"""Key of what the command stores with a model."""
+_VERSION = 2  # of that record
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """Which files and columns to read, and how."""
+
+    x: str  # file of the predictors
+    y: str | None  # file of the responses; None if they are columns of ``x``
+    responses: list[str]  # the responses; all columns of ``y`` if empty
+    join: str | None  # column by whose values rows belong together
+    categories: list[str]  # columns of categories, even if they are numbers
+    drop: list[str]  # columns to leave out
+    impute: bool  # whether missing predictors are replaced by means
+    family: str  # A family for all responses, or ``response=family`` for some, separated by commas
+    reading: Reading
+
+    def to_json(self, folder: Path) -> dict[str, Any]:
+        """A dictionary for the model in a folder; paths are relative to that folder."""
+        content = asdict(self)
+        content["sha256"] = {"x": checksum(self.x), "y": self.y and checksum(self.y)}
+        return content | {name: _relative(content[name], folder) for name in ("x", "y")}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any], folder: Path) -> DataRequest:
+        """The inverse of :meth:`to_json`."""
+        known = {name: value for name, value in content.items() if name != "sha256"}
+        for name in ("x", "y"):
+            if known[name] is not None:
+                known[name] = os.path.normpath(folder.resolve() / known[name])
+        return cls(**{**known, "reading": Reading(**known["reading"])})
+
+
+def _relative(path: str | None, folder: Path) -> str | None:
+    """A path seen from a folder; absolute where there is no such path (other drives)."""
+    if path is None:
+        return None
+    try:
+        return os.path.relpath(Path(path).resolve(), folder.resolve())
+    except ValueError:
+        return str(Path(path).resolve())
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Predictors and responses of a fit."""
+
+    X: pd.DataFrame  # (n_samples, n_columns), with columns of categories
+    Y: pd.DataFrame  # (n_samples, n_responses)
+    families: dict[str, str]  # family of each response
+    pairing: str  # how rows were paired
+    named: bool  # whether the predictors have names in the file
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the predictors."""
+        return [str(name) for name in encoded_frame(self.X)[0].columns]
+
+
+def check_files(request: DataRequest) -> None:
+    """Raise a usage error unless the files exist."""
+    for path in (request.x, request.y):
+        if path is not None and not Path(path).is_file():
+            folder = "is a folder, expected a file" if Path(path).is_dir() else ""
+            raise UnusableArgumentError(f"{path}: {folder or 'there is no such file'}")
+
+
+def load_data(request: DataRequest, output: Output) -> TrainingData:
+    """Read the files, bring the rows together and make predictors and responses."""
+    check_files(request)
+    options = request.reading.options(
+        categories=request.categories, drop=request.drop, impute=request.impute
+    )
+    responses = tuple(request.responses)
+    X, Y, pairing = read_pair(request.x, request.y, options, responses=responses, join=request.join)
+    output.show(pairing)
+    families = _families(request.family, list(Y.columns))
+    Y = check_responses(Y, families)
+    for text in [*X.attrs["notes"], *Y.attrs["notes"]]:
+        output.note(text)
+    return TrainingData(X, Y, families, pairing, X.attrs["named"])
+
+
+def _families(given: str, names: list[str]) -> dict[str, str]:
+    """The family of each response."""
+    from thinrank.losses.families import FAMILIES
+
+    chosen: dict[str, str] = {}
+    rest = "gaussian"
+    for part in filter(None, map(str.strip, given.split(","))):
+        name, separator, family = part.rpartition("=")
+        if family not in FAMILIES:
+            raise typer.BadParameter(
+                f"must be one of {', '.join(FAMILIES)}, or response=family, got {part!r}",
+                param_hint="--family",
+            )
+        if separator:
+            chosen[name] = family
+        else:
+            rest = family
+    check_names("--family", chosen, names, "the table of responses")
+    return {name: chosen.get(name, rest) for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A model and what was stored with it."""
+
+    folder: Path  # the folder
+    estimator: Any  # the fitted estimator
+    # what ``thinrank fit`` stored; None if the model was saved by ``tr.save``
+    record: dict[str, Any] | None
+
+    @property
+    def categories(self) -> dict[str, list[str]]:
+        """The categories of each column that has some."""
+        return getattr(self.estimator, "feature_categories_", {})
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the predictors; made up if there are none."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        made_up = (f"x{j}" for j in range(self.estimator.n_features_in_))
+        return list(made_up if names is None else map(str, names))
+
+    def predictors(self, file: Path, reading: Reading) -> pd.DataFrame:
+        """The predictors in a file; those that are not in use are 0.
+
+        Columns are matched by name, or by position if the fit had no names. The file may lack
+        columns that are not in use, and have others.
+        """
+        est, categories, names = self.estimator, self.categories, self.names
+        owners = {f"{name}={each}": name for name, own in categories.items() for each in own[1:]}
+        columns = list(dict.fromkeys(owners.get(name, name) for name in names))
+        used = {owners.get(names[j], names[j]) for j in (*est.row_support_, *est.kept_)}
+        needed = [name for name in columns if name in used]
+        named = hasattr(est, "feature_names_in_") if self.record is None else self.record["named"]
+        options = reading.options(
+            categories=categories,
+            only=needed if named else None,
+            fitted=categories,
+            impute=getattr(est, "impute", None) is not None,
+        )
+        table = read_cells(file, options)
+        known = None if self.record is None or options.index is not None else self.record["key"]
+        key = table.position(known) if known in table.names else key_of(table, options)
+        frame = to_frame(table, options, key)
+        if named and not table.named:
+            told = "has no names of columns, but the model was fitted to columns with names"
+            raise fault(frame, told)
+        if not named:
+            if frame.shape[1] != len(columns):
+                raise fault(
+                    frame,
+                    f"has {frame.shape[1]} columns, but the model was fitted to {len(columns)} "
+                    "columns without names",
+                )
+            frame.columns = columns
+        absent = [name for name in needed if name not in frame]
+        if absent:
+            raise fault(
+                frame,
+                f"lacks {len(absent)} of the {len(needed)} columns that the model uses: "
+                f"{listed(absent)}{did_you_mean(absent, table.names)}",
+            )
+        frame = check_predictors(frame[needed], options)
+        own = {name: each for name, each in categories.items() if name in used}
+        encoded = encoded_frame(frame, own)[0]
+        places = {name: j for j, name in enumerate(names)}
+        matrix = np.zeros((len(frame), len(names)))
+        matrix[:, [places[name] for name in encoded]] = encoded.to_numpy(dtype=np.float64)
+        X = type(frame)(matrix, frame.index, names)
+        X.attrs = frame.attrs
+        extra = [name for name in X.attrs["ignored"] if name not in set(columns)]
+        if extra:
+            told = f"columns that the model does not have were ignored: {listed(extra)}"
+            X.attrs["notes"].append(told)
+        if len(needed) < len(columns):
+            X.attrs["notes"].append(
+                f"the model uses {len(needed)} of the {len(columns)} columns that it was fitted to"
+            )
+        return X
+
+
+def load_model(folder: Path) -> SavedModel:
+    """Load a model and what ``thinrank fit`` stored with it."""
+    if not folder.exists():
+        raise UnusableArgumentError(f"{folder}: there is no such folder")
+    estimator = tr.load(folder)
+    if not hasattr(estimator, "row_support_") or not hasattr(estimator, "summary"):
+        raise ModelFileError(
+            f"{folder} contains a {type(estimator).__name__}, not a regression or classifier"
+        )
+    record = read_extra(folder).get(FORMAT)
+    if record is None:
+        return SavedModel(folder, estimator, None)
+    if type(record) is not dict:
+        raise ModelFileError(f"{folder} has an invalid record of thinrank fit")
+    if record.get("version") != _VERSION:
+        raise ModelFileError(
+            f"{folder} was fitted by thinrank {record.get('thinrank')}, which this version cannot "
+            "read; fit again"
+        )
+    data = record.get("data", {})
+    if type(data) is not dict or not all(
+        isinstance(data.get(name), (str, type(None))) for name in ("x", "y")
+    ):
+        raise ModelFileError(f"{folder} has an invalid record of the files that were fitted")
+    return SavedModel(folder, estimator, record)
+
+
+def save_model(
+    estimator: Any,
+    folder: Path,
+    overwrite: bool,
+    data: TrainingData,
+    request: DataRequest,
+    **rest: Any,
+) -> None:
+    """Save a model with the record of the fit."""
+    record = {
+        "version": _VERSION,
+        "thinrank": tr.__version__,
+        "responses": list(data.Y.columns),
+        "families": data.families,
+        "missing_entries": missing_entries(data.Y),
+        "imputed_cells": sum(missing_entries(data.X).values()),
+        "pairing": data.pairing,
+        "key": data.X.index.name,
+        "named": data.named,
+        "data": request.to_json(folder),
+        **rest,
+    }
+    tr.save(estimator, folder, overwrite=overwrite, extra={FORMAT: record})
+
+
+def reread_data(model: SavedModel, x: Path | None, y: Path | None) -> TrainingData | str:
+    """The data that a model was fitted to."""
+    if model.record is None:
+        return "the model was not fitted by thinrank fit"
+    stored = model.record["data"]
+    request = DataRequest.from_json(stored, model.folder)
+    if x is not None:
+        request = replace(request, x=str(x), y=None if y is None else str(y))
+    else:
+        for path, known in ((request.x, stored["sha256"]["x"]), (request.y, stored["sha256"]["y"])):
+            if path is not None and not Path(path).is_file():
+                return f"{Path(path).name} is not where it was"
+            if path is not None and checksum(path) != known:
+                return f"{Path(path).name} has changed since the fit"
+    data = load_data(request, Output(quiet=True))
+    if data.names != model.names or list(data.Y.columns) != model.record["responses"]:
+        raise TableError("has other columns than the data of the fit", file=request.x)
+    return data
+
+
+def check_not_data(out: Path, model: SavedModel, *files: Path | None) -> None:
+    """Raise an error if an output would replace an input, the data of the fit, or the model."""
+    data = {} if model.record is None else model.record["data"]
+    names = [DOCUMENT, ARRAYS, *(data[name] for name in ("x", "y") if data.get(name))]
+    for file in (*(model.folder / name for name in names), *files):
+        if file is not None and out.exists() and file.exists() and out.samefile(file):
+            raise UnusableArgumentError(
+                f"{out} is a file of the data or of the model, which is never replaced"
+            )
+
+
+def as_json(estimator: Any) -> dict[str, Any]:
+    """The findings of a fitted estimator.
+
+    Numbers that are not finite are None.
+    """
+    summary = estimator.summary()
+    predictors, responses = list(summary.predictor_names), list(summary.response_names)
+    held_out = estimator.held_out_r2_
+    return {
+        "estimator": type(estimator).__name__,
+        "n_samples": int(summary.n_samples),
+        "n_predictors": len(predictors),
+        "n_responses": len(responses),
+        "rank": int(estimator.rank_),
+        "predictors": [str(predictors[j]) for j in estimator.row_support_],
+        "responses": [str(responses[j]) for j in estimator.column_support_],
+        "kept": [str(predictors[j]) for j in estimator.kept_],
+        "parameters": finite(estimator.best_params_),
+        "explained_variance_ratio": finite(estimator.explained_variance_ratio_),
+        "r2": finite(dict(zip(responses, estimator.r2_, strict=True))),
+        "held_out_r2": None
+        if held_out is None
+        else finite(dict(zip(responses, held_out, strict=True))),
+        # baselines have none
+        "status": str(estimator.status_) if hasattr(estimator, "status_") else None,
+        "sentences": list(summary.sentences),
+        "cautions": list(summary.cautions),
+    }
+
+
+def finite(value: Any) -> Any:
+    """A value as JSON can hold it: no arrays, and None in place of NaN and infinity."""
+    if isinstance(value, dict):
+        return {str(name): finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return finite(value.tolist())
+    if isinstance(value, np.generic):
+        return finite(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+FILE = "stability.csv"
+"""Name of the file."""
+
+_ABOUT = ("threshold", "n_resamples", "model")  # the same value in every row
+_NAMES = ("name", "predictor", "response")
+_TEXTS = ("axis", *_NAMES, "model")
+
+
+def write_stability(table: pd.DataFrame, folder: Path) -> Path:
+    """Write a table into the folder of a model, with a checksum of the model it is about."""
+    about = [table.attrs["threshold"], table.attrs["n_resamples"], _identity(folder)]
+    full = table.assign(**dict(zip(_ABOUT, about, strict=True)))
+    full[list(_NAMES)] = full[list(_NAMES)].map(plain_text)
+    path = folder / FILE
+    with atomic_file(path) as place:
+        full.to_csv(place, index=False, float_format="%.10g", lineterminator="\n")
+    return path
+
+
+def read_stability(folder: Path) -> pd.DataFrame | str | None:
+    """Read the table of a model.
+
+    Or None if there is no file.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    pandas = import_optional("pandas")
+    try:
+        full = pandas.read_csv(
+            path, dtype=dict.fromkeys(_TEXTS, "object"), keep_default_na=False, na_values=[""]
+        )
+        full[list(_NAMES)] = full[list(_NAMES)].map(as_written)
+        about = {name: full[name].iloc[0] for name in _ABOUT}
+        table = full.drop(columns=list(_ABOUT)).astype({"stable": bool})
+        summaries = [AxisSummary.of_table(table, axis) for axis in ("row", "column", "pair")]
+    except (ValueError, KeyError, IndexError) as error:
+        raise TableError(
+            f"is not a file that thinrank stability wrote ({error}); delete it", file=str(path)
+        ) from None
+    if about["model"] != _identity(folder):
+        return f"{path} is about another model"
+    table.attrs["threshold"] = float(about["threshold"])
+    table.attrs["n_resamples"] = int(about["n_resamples"])
+    remarks = [remark(summary) for summary in summaries]
+    table.attrs["remarks"] = [text for text in remarks if text]
+    return table
+
+
+def _identity(folder: Path) -> str:
+    """What tells a model from another one: its coefficients and scores."""
+    return checksum(folder / ARRAYS)[:16]
