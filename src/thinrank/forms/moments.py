@@ -296,10 +296,6 @@ class Moments:
         assert self._form is not None
         return self._form
 
-    def holds(self, rows: Array) -> bool:
-        """Whether a form has copied the columns ``rows`` of X."""
-        return self._shared.holds(rows)
-
     def scores(self, rows: Array, U: Array) -> Array:
         """X_S U for the rows S, without copying columns of X that a form has in use."""
         if self._shared.holds(rows):

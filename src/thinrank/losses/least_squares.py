@@ -191,13 +191,6 @@ class LeastSquares(Quadratic):
         change = xp.sum(V * (V @ (scores.T @ scores) - 2 * products), axis=1)
         return xp.clip(self.moments.target_norms**2 + change, min=0.0)
 
-    def scores_held(self, factors: Factors) -> Array | None:
-        """XU from columns of X that a form holds; None if it does not, or rows have weights."""
-        rows = factors.row_support
-        if self.sample_weight is not None or not self.moments.holds(rows):
-            return None
-        return self.moments.scores(rows, factors.rows_in_use)
-
     def rows(self, index: Array) -> tuple[Design, Design, Array]:
         """Rows of X and Y, multiplied by the roots of their weights, and these roots."""
         roots = arrays.zeros((index.shape[0],), like=self.prototype) + 1
