@@ -82,8 +82,7 @@ def discoveries(options: Any) -> list[str]:
     cells = all_runs(partial(discoveries_of, others=not options.auto), chosen, options)
     names = list(cells[0][0])
     lines = [
-        f"{problems.DISCOVERIES}; q = {LEVEL}, {len(cells[0])} runs per row. In rows with "
-        "factors predictors share factors, and there are 200 rows.",
+        f"{problems.DISCOVERIES}; q = {LEVEL}, {len(cells[0])} runs per row.",
     ]
     for place, heading in enumerate(("False discovery rate", "Power")):
         rows = [

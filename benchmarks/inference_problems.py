@@ -24,10 +24,16 @@ CELLS: list[dict] = [
     {"rho": 0.5, "signal": "medium", "noise": "t5"},
     *({"rho": 0.5, "signal": "none", "noise": noise} for noise in ("independent", "t5")),
     {"rho": 0.5, "signal": "medium", "noise": "independent", "rank": 15},
-    # predictors with many neighbors, and fewer than 1.5 rows per predictor: with 40 factors,
-    # neighbors are so many that "auto" uses model-X knockoffs
-    {"factors": 25, "share": 0.9, "rows": 200, "signal": "very strong", "noise": "independent"},
-    {"factors": 40, "share": 0.95, "rows": 200, "signal": "very strong", "noise": "independent"},
+    # predictors with many neighbors: 7 to 27 on average
+    *(
+        {"factors": factors, "share": share, "rows": n, "signal": signal, "noise": "independent"}
+        for factors, share, n, signal in (
+            (25, 0.9, 200, "very strong"),
+            (40, 0.95, 200, "very strong"),
+            (40, 0.95, 400, "very strong"),
+            (40, 0.95, 200, "none"),
+        )
+    ),
     # noise whose variance is exp(a·x₀), where x₀ has no effect
     *(
         {"rho": rho, "signal": signal, "noise": f"variance exp({a}·x₀)", "exponent": a} | sizes
@@ -51,7 +57,9 @@ INTERVALS = "n = 200, p = 80, k = 8, rank 2, 8 predictors and 6 responses with e
 
 def in_words(cell: dict) -> str:
     """The cell of a table of discoveries."""
-    design = f"{cell['factors']} factors" if "factors" in cell else str(cell["rho"])
+    design = str(cell.get("rho"))
+    if "factors" in cell:
+        design = f"{cell['factors']} factors in {cell['rows']} rows"
     sizes = f", n = {cell['n']}, p = {cell['p']}, k = {cell['k']}" if "n" in cell else ""
     rank = f", rank {cell['rank']}" if "rank" in cell else ""
     return f"{cell['noise']}, {design}, {cell['signal']}{rank}{sizes}"

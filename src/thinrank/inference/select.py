@@ -29,16 +29,6 @@ _ADJUSTMENTS = ("auto", "all", "selected")
 # With this number of rows per predictor, tests given all others lose at most a tenth of the rows,
 # and are exact.
 _MANY_ROWS = 10
-# Neighborhoods of more predictors than this, and than this fraction of the rows, on average, are
-# taken for dense: double selection may miss some neighbors then, and tests given all others are
-# safer if they are possible.
-_MANY_NEIGHBOURS, _DENSE = 5, 0.04
-# Where they are not, knockoffs, which have little power then, are left to neighborhoods that are
-# more than this fraction of the rows, or more than this number: below, rates of row tests are
-# right (benchmarks/inference.py discoveries).
-_VERY_DENSE, _TOO_MANY_NEIGHBOURS = 0.08, 20
-# Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
-_ENOUGH_ROWS = 1.5
 # A column whose deviations from its mean are below this fraction of its largest entry is constant:
 # they are rounding errors.
 _ROUNDING = 1e-12
@@ -113,9 +103,6 @@ def select_predictors(
         more, or none.
 
         "auto" is "row_tests", since the others find nothing where only a few effects are strong.
-        The exception: predictors with very many neighbors (more than 8 % of the rows on average,
-        or more than 20) and fewer than 1.5 rows per predictor, where "model_x_knockoffs" is used.
-        The result says what was used and why.
     adjust_for : {"auto", "all", "selected"}, default="auto"
         The other predictors given which "row_tests" tests one. "all" is exact for Gaussian noise
         (for given directions an F test) and needs more rows than predictors. "selected" takes
@@ -123,7 +110,7 @@ def select_predictors(
         set. It has more power unless there are many rows, and allows more predictors than rows; it
         assumes that predictors outside of these sets are weak or unrelated, as they are for
         Gaussian predictors with few neighbors. "auto" is "all" with at least 10 rows per
-        predictor, or if neighbors are many and there are 1.5 rows per predictor; else "selected".
+        predictor; else "selected".
     robust : bool, default=True
         Whether row tests allow for noise whose variance depends on the predictors. The variance of
         each statistic is estimated from the squared residuals (a sandwich estimate), and where it
@@ -169,15 +156,14 @@ def select_predictors(
     """
     _check_arguments(fdr, method, adjust_for, robust)
     sample = _as_sample(X, Y)
-    seed = seed_from(random_state)
     if sample.X.shape[1] == 0 or sample.Y.shape[1] == 0:
         chosen = "row_tests" if method == "auto" else method
         return _result(sample, chosen, float(fdr), _nothing_to_test(sample, chosen))
     responses = few_responses(sample.Y)
     if method in ("auto", "row_tests"):
-        method, answer = _row_tests(sample.X, responses, fdr, adjust_for, robust, method, seed)
+        method, answer = "row_tests", _row_tests(sample.X, responses, fdr, adjust_for, robust)
     else:
-        answer = _knockoffs(sample.X, responses, fdr, method, seed, "The method was given.")
+        answer = _knockoffs(sample.X, responses, fdr, method, seed_from(random_state))
     if responses.shape[1] < sample.Y.shape[1]:
         answer.remarks.append(
             f"The {sample.Y.shape[1]} responses were replaced by {responses.shape[1]} principal "
@@ -254,9 +240,7 @@ def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> Non
             raise ValueError(f"{name} must be one of {listed}, got {value!r}")
 
 
-def _row_tests(
-    X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust: bool, method: str, seed: int
-) -> tuple[str, _Answer]:
+def _row_tests(X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust: bool) -> _Answer:
     n, p = X.shape
     possible = n > p + Y.shape[1] + 1
     if adjust_for == "all" and not possible:
@@ -265,7 +249,6 @@ def _row_tests(
             f"{n} rows, {p} predictors that vary and {Y.shape[1]} responses; use "
             'adjust_for="selected"'
         )
-    why = ""
     if adjust_for == "all":
         why = "Tests given all other predictors."
     elif adjust_for == "auto" and possible and n >= _MANY_ROWS * p:
@@ -273,22 +256,14 @@ def _row_tests(
             f"With {n} rows and {p} predictors, tests given all other predictors are exact "
             "for Gaussian noise and lose little power."
         )
-    if why:
-        return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
-    tests = row_tests_given_selected(X, Y, robust)
-    many = f"Predictors have {tests.n_neighbours:.1f} neighbors on average, too many for double "
-    if adjust_for == "auto" and tests.n_neighbours > max(_MANY_NEIGHBOURS, _DENSE * n):
-        if possible and n >= _ENOUGH_ROWS * p:
-            why = many + "selection: tests given all others."
-            return "row_tests", _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
-        if method == "auto" and tests.n_neighbours > min(_VERY_DENSE * n, _TOO_MANY_NEIGHBOURS):
-            why = f"{many}selection, and {n} rows are too few for tests given all {p} predictors."
-            return "model_x_knockoffs", _knockoffs(X, Y, fdr, "model_x_knockoffs", seed, why)
-    why = (
-        f"With {n} rows and {p} predictors, each predictor is tested given its neighbors "
-        f"({tests.n_neighbours:.1f} on average) and a working set of {tests.n_working}."
-    )
-    return "row_tests", _from_p_values(tests, fdr, why)
+    else:
+        tests = row_tests_given_selected(X, Y, robust)
+        why = (
+            f"With {n} rows and {p} predictors, each predictor is tested given its neighbors "
+            f"({tests.n_neighbours:.1f} on average) and a working set of {tests.n_working}."
+        )
+        return _from_p_values(tests, fdr, why)
+    return _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
 
 
 def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
@@ -313,9 +288,7 @@ def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
     return _Answer(statistics, threshold, float(proportion), why, remarks, columns)
 
 
-def _knockoffs(
-    X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int, why: str
-) -> _Answer:
+def _knockoffs(X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int) -> _Answer:
     n, p = X.shape
     if method == "fixed_knockoffs" and n < 2 * p + 1:
         raise ValueError(
@@ -332,7 +305,7 @@ def _knockoffs(
             f"With the +1 in the threshold, knockoffs select at least {int(np.ceil(1 / fdr))} "
             'predictors or none; method="row_tests" can select fewer.'
         )
-    return _Answer(statistics, threshold, proportion, why, remarks, {})
+    return _Answer(statistics, threshold, proportion, "The method was given.", remarks, {})
 
 
 def _nothing_to_test(sample: _Sample, method: str) -> _Answer:
