@@ -24,9 +24,6 @@ from thinrank.inference.tangent_model import (
     sufficient_rank,
 )
 
-# A mean residual above this share of the standard deviation of a response shows that the data are
-# not those of the fit; single precision and the tolerance of the solver stay far below it.
-_MEAN_RESIDUAL = 1e-3
 # Squared size of the weakest layer, relative to the largest layer of noise alone, below which the
 # low rank is not used: a layer that the fit misses hides where the noise is, and biases what is
 # projected. Non-zero coefficients with noise that responses share, n = 200, p = 80, k = 8, even
@@ -38,8 +35,6 @@ _CLEAR_LAYER = 20.0
 # place of 94.0 to 95.1, and 71 to 82 % of zeros that the fit selected in place of 45 to 68
 # (docs/benchmarks/inference_intervals.md).
 _ROWS_FOR_ALL = 2
-# Squares of the inverse are below the largest number.
-_SMALLEST = 1e-150
 
 
 class FittedSupports:
@@ -77,7 +72,7 @@ class FittedSupports:
         squares, used = np.sum(dense**2, axis=0), self.basis.shape[1]
         alive = np.sum(self.X**2, axis=0) > DEPENDENT * squares
         self.constant = ~alive  # predictors of which nothing is left
-        if np.any(np.abs(self.Y).max() * _SMALLEST > squares[alive] ** 0.5):
+        if np.any(np.abs(self.Y).max() * 1e-150 > squares[alive] ** 0.5):
             raise ValueError(
                 "the coefficients of X and Y are so large that their squares overflow: divide Y, "
                 "or multiply X, by a constant"
@@ -238,7 +233,8 @@ def _check_same_data(est: Any, X: Any, Y: np.ndarray) -> None:
     if not est.fit_intercept:
         return
     left = (Y - arrays.to_numpy(est.predict(X)).reshape(Y.shape)).mean(axis=0)
-    if np.any(np.abs(left) > _MEAN_RESIDUAL * Y.std(axis=0) + 1e-12 * np.abs(Y).max(axis=0)):
+    # single precision and the tolerance of the solver stay far below a thousandth
+    if np.any(np.abs(left) > 1e-3 * Y.std(axis=0) + 1e-12 * np.abs(Y).max(axis=0)):
         raise ValueError(
             "X and Y must be the data of fit, without sample_weight: the residuals of this fit to "
             "them do not have mean zero"

@@ -16,9 +16,6 @@ from thinrank.inference.results import Intervals, check_level
 _KINDS = ("coefficients", "predictions", "layers")
 _ADJUSTMENTS = ("auto", "supports", "all")
 _CORRECTIONS = ("holm", "bh", "by", None)
-# Singular values that differ by fewer standard errors than this may belong to mixed layers: the
-# perturbations of first order divide by their difference.
-_CLOSE_LAYERS = 6.0
 
 
 def confidence_intervals(
@@ -442,7 +439,8 @@ def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
 
     Shapes: ``values``, ``errors`` (rank,).
     """
-    close = values[:-1] - values[1:] < _CLOSE_LAYERS * np.hypot(errors[:-1], errors[1:])
+    # perturbations of first order divide by the difference: six standard errors are little
+    close = values[:-1] - values[1:] < 6 * np.hypot(errors[:-1], errors[1:])
     return [
         f"the singular values of layers {i + 1} and {i + 2} are close: their left vectors may be "
         "mixtures, and the intervals for these too narrow"

@@ -10,11 +10,6 @@ from thinrank.inference.row_p_values import NOISE_FLOOR
 from thinrank.inference.structure import find_structure
 from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty
 
-# Number of predictors up to which a sweep, whose time grows with its cube, takes seconds at most.
-_MOST_SWEPT = 1000
-# Smallest eigenvalue of a correlation matrix that counts as invertible. Knockoffs of nearly
-# dependent predictors are nearly copies, which have no power.
-_SMALLEST = 1e-8
 # Added to seeds: data that a user draws with the same seed and shape must differ from the draws.
 _STREAM = 20_150_043
 
@@ -30,7 +25,7 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     """
     p = len(correlation)
     smallest = float(np.linalg.eigvalsh(correlation)[0])
-    if p > _MOST_SWEPT:
+    if p > 1000:  # the time of a sweep grows with its cube
         return np.full(p, min(2 * (1 - 1e-6) * smallest, 1.0))
     s = np.full(p, min(smallest, 1.0))
     # in Fortran order, so that it is changed in place
@@ -56,7 +51,8 @@ def fixed_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
     """
     n, p = X.shape
     gram = X.T @ X
-    if float(np.linalg.eigvalsh(gram)[0]) < _SMALLEST:
+    # knockoffs of nearly dependent predictors are nearly copies, which have no power
+    if float(np.linalg.eigvalsh(gram)[0]) < 1e-8:
         raise ValueError(
             'X must have linearly independent columns for method="fixed_knockoffs"; leave out '
             'predictors that depend on others, or use method="row_tests"'

@@ -24,8 +24,6 @@ _EXPECTED, _SHARED, _OUTSIDE = 1.0, 0.7, 0.45
 # Probability of the side that is expected in the test of the expected direction; the other side
 # has the rest, for effects that those of neighbors hide.
 _EXPECTED_SIDE = 0.9
-# Fraction of the weight that all predictors have alike, whatever the evidence from neighbors is.
-_EQUAL = 0.25
 _TINY = np.finfo(float).tiny
 
 
@@ -235,5 +233,6 @@ def prior_weights(odds: np.ndarray) -> np.ndarray:
     known = ~np.isnan(odds)
     weights = np.ones(len(odds))
     if known.any():
-        weights[known] = _EQUAL + (1 - _EQUAL) * odds[known] / odds[known].mean()
+        # a quarter is the same for all, whatever the evidence from neighbors is
+        weights[known] = 0.25 + 0.75 * odds[known] / odds[known].mean()
     return weights

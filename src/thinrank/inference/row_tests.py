@@ -33,9 +33,6 @@ from thinrank.inference.structure import (
 # Largest number of predictors whose neighbors are searched; others, with larger preliminary
 # p-values, have p-value 1, which is never too small.
 _MOST_NODES = 2000
-# Neighbors that explain less than this fraction of a predictor, or less than twice what chance
-# neighbors explain, give no evidence.
-_EXPLAINED = 0.1
 
 
 class RowTests(NamedTuple):
@@ -168,7 +165,8 @@ def _residuals_given(
     # the factor's last block belongs to the neighbors given the working set
     block, size = root[start:, start:], float(own[start:] @ own[start:])
     expected = cross[:0].T
-    if size > max(_EXPLAINED, 4 * np.log(p) / n):
+    # neighbors that explain little, or less than twice what chance ones do, give no evidence
+    if size > max(0.1, 4 * np.log(p) / n):
         alternatives = block @ fits[start:] / np.linalg.norm(block, axis=1)[:, None]
         expected = np.vstack([own[start:] @ fits[start:] / np.sqrt(size), alternatives]).T
     coefficients = solve_triangular(root, own, lower=True, trans="T", check_finite=False)

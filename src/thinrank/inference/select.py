@@ -26,12 +26,6 @@ from thinrank.minimize import seed_from
 
 _METHODS = ("auto", "row_tests", "fixed_knockoffs", "model_x_knockoffs")
 _ADJUSTMENTS = ("auto", "all", "selected")
-# With this number of rows per predictor, tests given all others lose at most a tenth of the rows,
-# and are exact.
-_MANY_ROWS = 10
-# A column whose deviations from its mean are below this fraction of its largest entry is constant:
-# they are rounding errors.
-_ROUNDING = 1e-12
 
 
 class _Sample(NamedTuple):
@@ -216,7 +210,7 @@ def _unit_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     A = A / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor underflow
     A -= A.mean(axis=0)
     norms = np.linalg.norm(A, axis=0)
-    kept = np.flatnonzero(norms > _ROUNDING * np.sqrt(len(A)))
+    kept = np.flatnonzero(norms > 1e-12 * np.sqrt(len(A)))  # others are rounding errors
     return A[:, kept] / norms[kept], kept
 
 
@@ -251,7 +245,7 @@ def _row_tests(X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust
         )
     if adjust_for == "all":
         why = "Tests given all other predictors."
-    elif adjust_for == "auto" and possible and n >= _MANY_ROWS * p:
+    elif adjust_for == "auto" and possible and n >= 10 * p:  # at most a tenth of the rows is lost
         why = (
             f"With {n} rows and {p} predictors, tests given all other predictors are exact "
             "for Gaussian noise and lose little power."

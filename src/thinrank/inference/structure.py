@@ -13,10 +13,6 @@ from thinrank.inference.row_p_values import NOISE_FLOOR, combined_p_values, scor
 _ROWS_EACH = 4
 # A predictor whose squared norm, given others, is below this fraction depends on them.
 DEPENDENT = 1e-10
-# Largest number of neighbors of a predictor, and the number of further steps after the best size.
-_MOST_NEIGHBOURS, _PATIENCE = 30, 2
-# Predictors whose neighbors are searched at the same time, to bound the memory.
-_BLOCK = 100
 
 
 class Structure(NamedTuple):
@@ -133,13 +129,11 @@ def find_neighbours(X: np.ndarray, nodes: np.ndarray) -> list[np.ndarray]:
     correlation is above what is expected by chance of the largest of p.
     """
     n, p = X.shape
-    most = min(_MOST_NEIGHBOURS, p - 1, n // 8)
+    most = min(30, p - 1, n // 8)
     if most < 1:
         return [np.zeros(0, dtype=np.intp) for _ in nodes]
-    found: list[np.ndarray] = []
-    for first in range(0, len(nodes), _BLOCK):
-        found += _neighbours_of_block(X, nodes[first : first + _BLOCK], most)
-    return found
+    blocks = np.split(nodes, range(100, len(nodes), 100))  # to bound the memory
+    return [near for block in blocks for near in _neighbours_of_block(X, block, most)]
 
 
 def _neighbours_of_block(X: np.ndarray, nodes: np.ndarray, most: int) -> list[np.ndarray]:
@@ -160,7 +154,7 @@ def _neighbours_of_block(X: np.ndarray, nodes: np.ndarray, most: int) -> list[np
         rss = np.maximum(np.sum(residual**2, axis=0), 1e-12)
         scores.append(n * np.log(rss) + 2 * np.log(p) * size)
         best = np.argmin(scores, axis=0)
-        if np.all(size - best >= _PATIENCE):
+        if np.all(size - best >= 2):
             break
         correlations = np.abs(X.T @ residual)
         correlations[nodes, here] = 0.0

@@ -10,9 +10,6 @@ from scipy import linalg, stats
 # Level of the tests that the rank and the predictors of a fit suffice. It is low because a larger
 # model is valid too, but has wider intervals.
 SUFFICIENCY_LEVEL = 0.01
-# A column of A whose norm falls below this share when those before it are regressed out depends on
-# them linearly.
-_DEPENDENT = 1e-9
 
 
 class LowRankFit:
@@ -36,7 +33,8 @@ class LowRankFit:
         self.A, self.Y = A, Y
         self.df = len(A) - used - s  # degrees of freedom of the residuals
         basis, triangle = linalg.qr(A, mode="economic")
-        if np.any(np.abs(np.diag(triangle)) <= _DEPENDENT * np.linalg.norm(triangle, axis=0)):
+        # almost nothing is left of a column when those before it are regressed out
+        if np.any(np.abs(np.diag(triangle)) <= 1e-9 * np.linalg.norm(triangle, axis=0)):
             raise ValueError(
                 "the predictors that are adjusted for must be linearly independent, but one is a "
                 "combination of others: leave it out and fit again"

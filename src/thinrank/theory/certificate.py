@@ -24,18 +24,8 @@ from thinrank.theory.suprema import Kind, Quantity, subsets
 if TYPE_CHECKING:
     import pandas as pd
 
-# A lower bound below this share of the objective says nothing.
-_VACUOUS = 0.01
-# An objective, or a difference, below this share of that of rank 0 is zero up to rounding.
-_ROUNDING, _ROUNDING_OF_LOSS = 1e-12, 1e-9
-# Size up to which a singular value decomposition of X is computed.
-_MAX_SPECTRUM = 4_000
 # Rows of a table that are printed.
 _MAX_ROWS = 10
-# Relative excess over the best model on the same supports that is worth a sentence.
-_VISIBLE = 1e-4
-# Candidates per selected row below which refits are not worth their time.
-_FEWEST_CANDIDATES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +115,14 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """(objective − lower_bound)/objective."""
-        if self.objective <= 2 * _ROUNDING * self.null_objective:
+        if self.objective <= 2e-12 * self.null_objective:  # zero up to rounding
             return 0.0
         return (self.objective - self.lower_bound) / self.objective
 
     @property
     def vacuous(self) -> bool:
         """Whether the bound is below 1 % of the objective."""
-        return self.relative_gap > 1 - _VACUOUS
+        return self.relative_gap > 0.99
 
     @property
     def is_optimal(self) -> bool:
@@ -263,7 +253,7 @@ def _bound_without_rows(problem: FittedProblem) -> Quantity:
 
 def _explained_by_all(problem: FittedProblem) -> np.ndarray:
     """F with FᵀF = BᵀA(AᵀA + ridge·I)⁻¹AᵀB, what all predictors explain; at most B."""
-    if min(problem.A.shape) > _MAX_SPECTRUM:
+    if min(problem.A.shape) > 4_000:  # the decomposition would take minutes
         return problem.B
     left, values, _ = np.linalg.svd(problem.A, full_matrices=False)
     floor = max(problem.A.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
@@ -295,7 +285,7 @@ def _row_margins(problem: FittedProblem) -> Margins:
         return _nothing_selected()
     losses, dropped = _with_fixed_row_space(problem, others)
     per_row = int(MAX_WORK / (cost_of_refit(problem, size) * size))
-    if per_row < min(_FEWEST_CANDIDATES, max(len(others), 1)):
+    if per_row < min(3, max(len(others), 1)):  # refits of so few are not worth their time
         how = "every exchange, with the row space of the fit held fixed"
         return _best(problem, S, others, losses, dropped, "estimate", how)
     if size == 1:
@@ -397,7 +387,7 @@ def _best(
     """The best exchange of each selected row or column, from a matrix of losses."""
     # a last column for no exchange
     losses = np.column_stack([losses.reshape(len(selected), -1), np.full(len(selected), np.inf)])
-    floor = _ROUNDING_OF_LOSS * problem.constant
+    floor = 1e-9 * problem.constant
     losses, dropped = (np.where(np.abs(part) <= floor, 0.0, part) for part in (losses, dropped))
     place = np.argmin(losses, axis=1)
     loss = losses[np.arange(len(selected)), place]
@@ -411,7 +401,7 @@ def _sentences(found: Certificate) -> list[str]:
     """What the certificate says, below its table."""
     share = 1 - found.objective / found.null_objective if found.null_objective > 0 else 0.0
     same = "With its predictors and responses the fit is the best model."
-    if found.suboptimality > _VISIBLE * found.objective:
+    if found.suboptimality > 1e-4 * found.objective:
         same = (
             "With its predictors and responses the best model is "
             f"{100 * found.suboptimality / found.objective:.2g} % lower: the solver stopped before "

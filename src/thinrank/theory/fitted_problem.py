@@ -27,10 +27,6 @@ from thinrank.estimators.validation import (
 
 # Multiplications that refits of other supports may take: some seconds with one thread.
 MAX_WORK = 1.5e9
-# Numbers of a batch of whitened matrices: 32 MB.
-_BATCH_NUMBERS = 4_000_000
-# Alternations between columns and directions, from two starts, in a refit with limits on both.
-_ALTERNATIONS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +135,7 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
 
 def cost_of_refit(problem: FittedProblem, size: int) -> float:
     """Number of multiplications of one refit, up to constants near 1."""
-    rounds = _ALTERNATIONS if problem.limits_both(size) else 1
+    rounds = 16 if problem.limits_both(size) else 1  # alternations from two starts
     return 10 * size**3 + rounds * 4 * size**2 * (size + len(problem.responses))
 
 
@@ -158,7 +154,7 @@ def objectives_on(
     count, size = supports.shape
     total = cross.shape[1]
     both = problem.limits_both(size)
-    step = max(1, _BATCH_NUMBERS // max(size * total, 1))
+    step = max(1, 4_000_000 // max(size * total, 1))  # whitened matrices of 32 MB at once
     out = np.empty(count)
     for first in range(0, count, step):
         part = slice(first, first + step)

@@ -20,8 +20,6 @@ Method = Literal["auto", "exact", "bound", "search"]
 
 # Supports that "auto" enumerates: about a second for supports of 10 rows.
 _MAX_SUPPORTS = 20_000
-# Supports whose eigenvalues are computed in one batch.
-_BATCH = 2_000
 # Starts of a search.
 _STARTS = 20
 
@@ -164,7 +162,7 @@ class _Curvatures:
         return np.array([e[0] for e in ends]), np.array([e[1] for e in ends])
 
 
-def subsets(total: int, size: int, batch: int = _BATCH) -> Iterator[np.ndarray]:
+def subsets(total: int, size: int, batch: int = 2_000) -> Iterator[np.ndarray]:
     """All subsets of a size, in batches of shape (count, size)."""
     every = combinations(range(total), size)
     while chunk := list(islice(every, batch)):
