@@ -131,7 +131,9 @@ def test_errors():
     log = log_of([random_table(1), random_table(2)])
     with pytest.raises(ValueError, match=r"actions must be from 0 to 1, task . has 2"):
         MultiTaskFQI(Tabular(8), 2, 0.5).fit_batch(log)
-    with pytest.raises(TypeError, match=r"transitions must be tr.rl.Transitions.* an empty list"):
+    with pytest.raises(
+        TypeError, match="transitions must be the log of at least one task, got an empty"
+    ):
         MultiTaskFQI(Tabular(8), 2, 0.5).fit_batch([])
     with pytest.raises(ValueError, match="no task has a transition with action 3: its values"):
         MultiTaskFQI(Tabular(8), 4, 0.5, EXACT).fit_batch(log)

@@ -299,7 +299,7 @@ def test_tasks_with_rows_of_their_own(signal, solver):
     actions, ended = np.zeros(len(task), int), np.ones(len(task), bool)
     log = tr.rl.Transitions(states, actions, rewards, states, ended, task)
     given = {"ridge": 0.01, "column_sparsity": None, "cv": 3, "fit_intercept": False}
-    given["solver"] = solver
+    given |= {"solver": solver, "tol": 1e-4}
     regressor = tr.SparseReducedRankRegressor(**given, **LITERAL)
     fqi = tr.rl.MultiTaskFQI(tr.rl.Identity(), 1, 0.5, regressor, n_iterations=1).fit_batch(log)
     values = np.array([fqi.q_values(t, np.eye(features))[:, 0] for t in range(tasks)]).T

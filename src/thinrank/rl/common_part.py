@@ -38,11 +38,9 @@ _PILOT, _TRIAL = 20, 12
 _ALPHAS, _BETAS = np.geomspace(1e-3, 10, 9).round(3).tolist(), [0.01, 0.1, 1.0, 10.0]
 # Ranks of the deviations that compete with the pooled model; None is any rank.
 _RANKS = (1, 2, 4, None)
-# Deviations from the common part, and features that the tests left out, are used if they lower the
-# error by this number of standard errors of the difference between episodes.
+# Deviations from the common part are used if they lower the error by this number of standard
+# errors of the difference between episodes.
 _EVIDENCE = 2.0
-# Number of columns up to which all features compete: systems of this size are solved per task.
-_MOST_COLUMNS = 500
 
 
 class CommonPart(BaseEstimator):
@@ -64,7 +62,7 @@ class CommonPart(BaseEstimator):
     row_sparsity : int, "auto" or None, default="auto"
         Largest number of rows, which are pairs of an action and a feature. A feature is used for
         all actions or for none. If "auto", a feature is used if it is significant given those in
-        use already, and all features compete with them. None for all features.
+        use already. None for all features.
     ridge : float or "auto", default="auto"
         β, in units of the mean number of rows of a task and action.
     common_ridge : float or "auto", default="auto"
@@ -146,20 +144,11 @@ class CommonPartRegression:
         given, fixed, k = self._given, targets.fixed(), targets.rows.n_tasks
         rows = TaskRows(fixed.rows, int(given.cv), self._seed)
         used, begin = self._pilot(rows, fixed)
-        grids = (
+        setting = Trials(rows, fixed, used, begin).search(
             self._ranks(k),
             _ALPHAS if is_auto(given.common_ridge) else (float(given.common_ridge),),
             _BETAS if is_auto(given.ridge) else (float(given.ridge),),
         )
-        trials = Trials(rows, fixed, used, begin)
-        setting = trials.search(*grids)
-        every = rows.every_column()
-        fewer = any(len(some) < len(whole) for some, whole in zip(used, every, strict=True))
-        if is_auto(given.row_sparsity) and fewer and max(map(len, every)) <= _MOST_COLUMNS:
-            whole = Trials(rows, fixed, every, begin, trials.reference)
-            whole.run([setting])
-            if clearly_smaller(whole.errors[setting], trials.errors[setting]):
-                setting, used = whole.search(*grids), every
         if fixed.rows is not targets.rows:
             rows = TaskRows(targets.rows, int(given.cv), self._seed)
         self._rows, self._columns = rows, rows.columns(used)
@@ -212,7 +201,7 @@ class CommonPartRegression:
 
 
 class Trials:
-    """Runs of settings and their errors; the reference is the same for other columns."""
+    """Runs of settings and their errors."""
 
     def __init__(
         self,
@@ -220,12 +209,11 @@ class Trials:
         targets: FixedTargets,
         used: list[np.ndarray],
         begin: LinearValues,
-        reference: tuple[np.ndarray, float] | None = None,
     ) -> None:
         self._rows, self._targets, self._begin = rows, targets, begin
         self._columns = rows.columns(used)
         # targets by which all settings are judged, beside their own, and their variation
-        self.reference = reference
+        self._reference: tuple[np.ndarray, float] | None = None
         # error of each episode or state, as a part of the variation
         self.errors: dict[Setting, np.ndarray] = {}
         self._own: dict[Setting, np.ndarray] = {}
@@ -240,9 +228,9 @@ class Trials:
         else:
             self.run(Setting(low[0], *penalties) for penalties in product(alphas[::2], betas))
         pooled = self._best()
-        if self.reference is None and pooled in self._own:
+        if pooled in self._own:
             y = self._own[pooled]
-            self.reference, self.errors = (y, _variation(self._rows.rows, y)), {}
+            self._reference, self.errors = (y, _variation(self._rows.rows, y)), {}
             self.run(list(self._own))
             pooled = self._best()
         self.run(Setting(rank, pooled.alpha, beta) for rank, beta in product(low, betas))
@@ -293,9 +281,9 @@ class Trials:
             self._own[setting] = y
         y = self._own[setting]
         variation = _variation(self._rows.rows, y)
-        if self.reference is None:
+        if self._reference is None:
             return self._held_out(setting, y) / variation
-        target, scale = self.reference
+        target, scale = self._reference
         own = self._held_out(setting, y) / min(variation, scale)
         return 0.5 * (own + self._held_out(setting, target) / scale)
 

@@ -277,7 +277,15 @@ class MultiTaskFQI(BaseEstimator):
         if not tasks:
             raise ValueError("tasks must contain at least one task, but it is empty")
         if all(is_environment(task) for task in tasks):
-            return self._fit_environments(tasks, states, n_episodes)
+            if states is not None:
+                raise ValueError(
+                    "states must be left out for environments, which cannot be sampled in given "
+                    "states: fit(environments, n_episodes=...) logs random actions, and "
+                    "fit_batch([log_episodes(env, policy), ...]) learns from other logs"
+                )
+            seeds = range(seed := seed_from(self.random_state), seed + len(tasks))
+            each = zip(tasks, seeds, strict=True)
+            return self.fit_batch([log_episodes(e, None, n_episodes, s) for e, s in each])
         for number, task in enumerate(tasks):
             if _is_log(task):
                 raise TypeError(
@@ -423,23 +431,6 @@ class MultiTaskFQI(BaseEstimator):
     def intercept_(self) -> np.ndarray:
         """Intercepts of shape (n_actions, n_tasks)."""
         return self._linear().intercept
-
-    def _fit_environments(
-        self, environments: Sequence[Any], states: Any, n_episodes: int
-    ) -> MultiTaskFQI:
-        """Learn from logs of random actions."""
-        if states is not None:
-            raise ValueError(
-                "states must be left out for environments, which cannot be sampled in given "
-                "states: fit(environments, n_episodes=...) logs random actions, and "
-                "fit_batch([log_episodes(env, policy), ...]) learns from other logs"
-            )
-        seed = seed_from(self.random_state)
-        logs = [
-            log_episodes(env, n_episodes=n_episodes, seed=seed + number)
-            for number, env in enumerate(environments)
-        ]
-        return self.fit_batch(logs)
 
     def _iterate(
         self, targets: Targets, features: Features, seed: int, state_shape: tuple[int, ...]
@@ -592,19 +583,15 @@ def _as_transitions(logs: Any) -> Transitions:
     """A log of several tasks, from one log, one per task, or datasets of Minari or their names."""
     if isinstance(logs, Transitions):
         return logs
-    each = [logs] if is_minari(logs) else logs
-    if not isinstance(each, (list, tuple)) or not each:
-        raise TypeError(
-            "transitions must be tr.rl.Transitions, a dataset of Minari or its name, or a list "
-            "with one of them per task; got "
-            f"{'an empty list' if logs == [] else type(logs).__name__}"
-        )
+    each = list(logs) if isinstance(logs, (list, tuple)) else [logs]
     for task, log in enumerate(each):
         if not isinstance(log, Transitions) and not is_minari(log):
             raise TypeError(
-                "transitions must contain logs of type tr.rl.Transitions or datasets of Minari or "
-                f"their names; that of task {task} is {type(log).__name__}"
+                "transitions must be tr.rl.Transitions, a dataset of Minari or its name, or a list "
+                f"with one of them per task; that of task {task} is {type(log).__name__}"
             )
+    if not each:
+        raise TypeError("transitions must be the log of at least one task, got an empty list")
     return Transitions.of_tasks(
         [log if isinstance(log, Transitions) else from_minari(log) for log in each]
     )

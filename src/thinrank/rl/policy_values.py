@@ -93,7 +93,7 @@ def evaluate(
     >>> import thinrank as tr
     >>> tr.rl.evaluate("CartPole-v1", lambda state: int(state[2] > 0))  # doctest: +SKIP
     """
-    _check_numbers(discount, level)
+    _check(discount, level)
     log = log_episodes(env, policy, n_episodes, seed)
     steps = np.arange(len(log)) - _first_rows(log)[log.episodes]
     returns = np.bincount(log.episodes, discount ** steps.astype(float) * log.rewards)
@@ -153,8 +153,7 @@ def fitted_q_evaluation(
     ----------
     H. Le, C. Voloshin and Y. Yue, Batch policy learning under constraints, ICML 2019.
     """
-    _check_log(log, n_actions)
-    _check_numbers(discount, level)
+    _check(discount, level, log, n_actions)
     if not ridge > 0:
         raise ValueError(f"ridge must be positive, got {ridge!r}")
 
@@ -251,8 +250,7 @@ def importance_sampling(
     2000.
     P. Hall, On the removal of skewness by transformation, J. R. Stat. Soc. B 54, 1992.
     """
-    _check_log(log, n_actions)
-    _check_numbers(discount, level)
+    _check(discount, level, log, n_actions)
     chance, note = _behaviour(log, behaviour, features, n_actions)
     chosen = np.asarray(policy(log.states))
     if chosen.shape == (len(log), n_actions) and chosen.dtype.kind == "f":
@@ -365,7 +363,14 @@ def _first_rows(log: Transitions) -> np.ndarray:
     return np.unique(log.episodes, return_index=True)[1]
 
 
-def _check_log(log: Any, n_actions: int) -> None:
+def _check(discount: Any, level: Any, log: Any = None, n_actions: int = 0) -> None:
+    """Raise an error that names an argument with an invalid value."""
+    if not (isinstance(discount, (int, float)) and 0 < discount <= 1):
+        raise ValueError(f"discount must be above 0 and at most 1, got {discount!r}")
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    if n_actions == 0:
+        return
     if not isinstance(log, Transitions):
         raise TypeError(f"log must be tr.rl.Transitions, got {type(log).__name__}")
     if log.n_tasks != 1:
@@ -374,13 +379,6 @@ def _check_log(log: Any, n_actions: int) -> None:
         )
     if log.actions.max() >= n_actions:
         raise ValueError(f"actions must be from 0 to {n_actions - 1}, got {log.actions.max()}")
-
-
-def _check_numbers(discount: Any, level: Any) -> None:
-    if not (isinstance(discount, (int, float)) and 0 < discount <= 1):
-        raise ValueError(f"discount must be above 0 and at most 1, got {discount!r}")
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        raise ValueError(f"level must be between 0 and 1, got {level!r}")
 
 
 def _dense(matrix: Any) -> np.ndarray:

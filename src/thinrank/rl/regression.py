@@ -290,7 +290,7 @@ class PooledRegression:
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit the coefficients of one task, and use them for all tasks."""
         if self._rows is None or self._rows.blocks is not rows.blocks:
-            self._rows = Rows(rows.blocks, 1)
+            self._rows = Rows(rows.blocks, 1, rows.episodes)
         single = targets.mean(axis=1) if rows.owner is None else targets
         return self._inner.fit(self._rows, single[:, None], tune).repeated(rows.n_tasks)
 

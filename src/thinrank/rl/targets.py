@@ -34,14 +34,14 @@ class Rows:
     # for each action a, the matrix Φ_a of shape (n_rows of a, n_features). If actions have the same
     # states, their blocks are the same object
     blocks: Sequence[Any]
-    n_tasks: int  # number of tasks
+    n_tasks: int
+    # (n_rows,) the episode of each row, numbered over all tasks, or the state if states were chosen
+    # one by one; folds hold out whole episodes
+    episodes: np.ndarray
     # (n_rows,) the task that each row belongs to. None if all tasks have the same rows; then
     # targets have the shape (n_rows, n_tasks), otherwise (n_rows,)
     owner: np.ndarray | None = None
-    # (n_rows,) the episode of each row, numbered over all tasks; folds hold out whole episodes.
-    # None if rows belong to states that were chosen one by one
-    episodes: np.ndarray | None = None
-    # (n_rows,) the rows episode by episode, with the steps of an episode in order
+    # (n_rows,) the rows of logs episode by episode, with the steps of an episode in order
     sequence: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -97,16 +97,8 @@ class Rows:
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """The episode of every row, or the state, numbered from 0; of shape (n_rows,)."""
-        if self.episodes is not None:
-            return np.unique(self.episodes, return_inverse=True)[1]
-        first = np.cumsum([0, *(len(numbers) for numbers in self._numbers.values())])
-        begin = dict(zip(self._numbers, first, strict=False))
-        return np.concatenate([self._numbers[id(b)] + begin[id(b)] for b in self.blocks])
-
-    @cached_property
-    def _numbers(self) -> dict[int, np.ndarray]:
-        return {id(block): np.arange(block.shape[0]) for block in self.blocks}
+        """The episode of every row, numbered from 0 without gaps; of shape (n_rows,)."""
+        return np.unique(self.episodes, return_inverse=True)[1]
 
     def fold_labels(self, count: int, seed: int) -> np.ndarray:
         """The fold of each row, the same for all rows of an episode, or of a state.
@@ -190,15 +182,18 @@ class FixedTargets:
         from scipy.signal import lfilter  # as long to import as the rest of the package
 
         rows = self.rows
-        if rows.sequence is None or rows.episodes is None or rows.owner is None:
+        if rows.sequence is None:
             return residuals
         found = np.empty_like(residuals)
         for task, discount in enumerate(self._discounts):
-            own = rows.sequence[rows.owner[rows.sequence] == task]
+            own = rows.sequence
+            if rows.owner is not None:
+                own = own[rows.owner[own] == task]
             # the sums of all later rows, less those of later episodes
-            sums = lfilter([1.0], [1.0, -discount], residuals[own][::-1])[::-1]
+            sums = lfilter([1.0], [1.0, -discount], residuals[own][::-1], axis=0)[::-1]
             end = np.searchsorted(rows.episodes[own], rows.episodes[own], side="right")
-            found[own] = sums - discount ** (end - np.arange(len(own))) * np.append(sums, 0.0)[end]
+            later = np.append(sums, np.zeros_like(sums[:1]), axis=0)[end]
+            found[own] = (sums.T - discount ** (end - np.arange(len(own))) * later.T).T
         return found
 
 
@@ -220,8 +215,7 @@ class GenerativeTargets:
         self._tasks, self._states, self._discounts = tasks, states, discounts
         self._expectation, self._features, self._seed = expectation, features, seed
         self._streams = np.random.default_rng(seed).spawn(len(tasks))
-        held = {id(s): feature_matrix(features, s, "design states") for s in states}
-        self.rows = Rows([held[id(s)] for s in states], len(tasks))
+        self.rows = _design_rows(states, features, len(tasks))
 
     def under(self, values: ActionValues) -> np.ndarray:
         """Targets of shape (n_rows, n_tasks)."""
@@ -236,10 +230,9 @@ class GenerativeTargets:
         rows, states = self.rows, list(self._states)
         if size > most:
             chosen = np.sort(np.random.default_rng(self._seed).permutation(size)[:most])
-            few = {id(s): chosen[chosen < len(s)] for s in states}
-            blocks = {id(b): b[chosen[chosen < b.shape[0]]] for b in self.rows.blocks}
-            rows = Rows([blocks[id(b)] for b in self.rows.blocks], tasks)
-            states = [s[few[id(s)]] for s in states]
+            few = {id(s): s[chosen[chosen < len(s)]] for s in states}
+            states = [few[id(s)] for s in states]
+            rows = _design_rows(states, self._features, tasks)
         streams = np.random.default_rng([self._seed, 1]).spawn(tasks)
         drawn = [
             zip(*(sampled(task, t, s, a, streams[t]) for a, s in enumerate(states)), strict=True)
@@ -274,6 +267,15 @@ class GenerativeTargets:
         return rewards, ahead
 
 
+def _design_rows(states: Sequence[np.ndarray], features: Features, n_tasks: int) -> Rows:
+    """The rows of design states, which actions share if they have the same array."""
+    each = {id(s): s for s in states}
+    held = {key: feature_matrix(features, s, "design states") for key, s in each.items()}
+    begin = dict(zip(each, accumulate(map(len, each.values()), initial=0), strict=False))
+    numbers = [begin[id(s)] + np.arange(len(s)) for s in states]
+    return Rows([held[id(s)] for s in states], n_tasks, np.concatenate(numbers))
+
+
 def logged_targets(
     log: Transitions, features: Features, n_actions: int, discounts: np.ndarray
 ) -> FixedTargets:
@@ -299,12 +301,16 @@ def logged_targets(
     first = places if common is None else common[:, 0]
     by_action = [first[log.actions[first] == action] for action in range(n_actions)]
     blocks = [_block(log, features, index, a) for a, index in enumerate(by_action)]
-    rows, going = Rows(blocks, log.n_tasks), ~log.terminated[places]
-    if common is None:
-        episodes = log.episodes[order]
-        sequence = np.lexsort((order, episodes))
-        rows = Rows(blocks, log.n_tasks, log.tasks[order], episodes, sequence)
-    following = log.next_states[places]
+    episodes, following, going = (
+        log.episodes[first],
+        log.next_states[places],
+        ~log.terminated[places],
+    )
+    owner = log.tasks[order] if common is None else None
+    # of several tasks with the same pairs, each has episodes of its own
+    known = common is None or log.n_tasks == 1
+    sequence = np.lexsort((first, episodes)) if known else None
+    rows = Rows(blocks, log.n_tasks, episodes, owner, sequence)
     return FixedTargets(rows, log.rewards[places], following, going, discounts, features)
 
 
