@@ -128,8 +128,8 @@ def responses_of(
     matrix = arrays.from_numpy(np.concatenate(blocks, axis=1), like)
     if weight is not None:
         weight = arrays.take_columns(weight, arrays.indices(spread, like))
-    parts = list(groups.values())
-    family = combined([own for own, _ in parts], [index for _, index in parts])
+    members, places = zip(*groups.values(), strict=True)
+    family = members[0] if len(members) == 1 else combined(members, places)
     result = numeric_responses(matrix, weight, family, titles)
     return Responses(result.Y, result.weight, result.family, titles, found)
 
