@@ -26,7 +26,7 @@ from thinrank.calcium.low_rank import fit_low_rank, given_sizes, separable
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.quality import Quality, measure_quality
 from thinrank.calcium.regions import body_of, region_of, shape_score
-from thinrank.calcium.search import LocalNeuron, Search
+from thinrank.calcium.search import LocalNeuron, Search, stacked
 from thinrank.calcium.traces import estimate_decay, extract_targets, spikes_of
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
@@ -299,17 +299,12 @@ def _radius_of(neurons: list[LocalNeuron], radius: float) -> float:
 
 def _footprints(found: _Found, shape: tuple[int, int]) -> csr_array:
     """Footprints in the units of the movie, 1 at the brightest pixel."""
-    data, index, starts = [np.empty(0, np.float32)], [np.empty(0, np.int64)], [0]
+    images = []
     for neuron in found.neurons:
         image = neuron.footprint * neuron.window(found.unit)
         image = gaussian_filter(image, _FOOTPRINT_WIDTH * found.radius)
-        image /= image.max()
-        rows, columns = np.nonzero(image > _EDGE)
-        data.append(image[rows, columns])
-        index.append((rows + neuron.rows.start) * shape[1] + columns + neuron.columns.start)
-        starts.append(starts[-1] + len(rows))
-    parts = (np.concatenate(data), np.concatenate(index), np.array(starts))
-    return csr_array(parts, shape=(len(found.neurons), shape[0] * shape[1]))
+        images.append(np.where(image > _EDGE * image.max(), image / image.max(), 0))
+    return stacked(found.neurons, images, shape)
 
 
 def _judged(

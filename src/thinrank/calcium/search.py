@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import gaussian_filter, label, median_filter
 from scipy.signal import lfilter
+from scipy.sparse import csr_array
 
 from thinrank.calcium.binning import Background, fit_background, middle, noise_level, smooth_frames
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN, trace_noise
@@ -139,7 +140,8 @@ class Search:
     ) -> list[LocalNeuron]:
         """Fit all neurons jointly, and leave out faint components and repetitions."""
         fit_jointly(rest, neurons, _PASSES)
-        kept = self._merged([n for n in neurons if self._clear(n, spread)])
+        clear = [neuron for neuron in neurons if self._clear(neuron, spread)]
+        kept = self._merged(clear, spread.shape)
         subtract(rest, [neuron for neuron in neurons if neuron not in kept], sign=-1)
         fit_jointly(rest, kept, _PASSES // 2)
         return [neuron for neuron in kept if self._clear(neuron, spread)]
@@ -155,38 +157,29 @@ class Search:
             unit = self.noise / float(np.linalg.norm(neuron.footprint))
         return float(output.max()) >= self.least_peak * unit
 
-    def _merged(self, neurons: list[LocalNeuron]) -> list[LocalNeuron]:
+    def _merged(self, neurons: list[LocalNeuron], shape: tuple[int, int]) -> list[LocalNeuron]:
         """Drop the fainter of two components that are the same neuron, of right shape if one is."""
+        if len(neurons) < 2:
+            return neurons
         energy = [float((n.footprint**2).sum() * (n.trace @ n.trace)) for n in neurons]
         right = [shape_score(n.footprint, self.radius)[0] >= 0.5 for n in neurons]
         order = [neurons[i] for i in np.lexsort((-np.array(energy), ~np.array(right, dtype=bool)))]
-        centres = np.array([neuron.centre for neuron in order]).reshape(-1, 2)
+        centres = np.array([neuron.centre for neuron in order])
+        apart = np.linalg.norm(centres[:, None] - centres, axis=2) / self.radius
+        traces = np.array([neuron.trace for neuron in order])
+        chance = np.tanh(3 / max(traces.shape[1] - 3, 1) ** 0.5)  # three standard errors
+        alike = np.corrcoef(traces) > np.maximum(np.where(apart < 1.2, 0.4, 0.6), chance)
+        images = [gaussian_filter(n.footprint, 0.2 * self.radius) for n in order]
+        smooth = stacked(order, images, shape)  # noise makes cosines small
+        products = (smooth @ smooth.T).toarray()
+        norms = np.sqrt(np.diag(products))
+        same = alike | (products > 0.6 * np.outer(norms, norms))
+        same = (apart < _SAME_PLACE) | (same & (apart <= 4))
         kept: list[int] = []
-        for n, neuron in enumerate(order):
-            distances = np.linalg.norm(centres[kept] - centres[n], axis=1) / self.radius
-            near = [(order[kept[i]], distances[i]) for i in np.flatnonzero(distances <= 4)]
-            if not any(self._same(neuron, other, distance) for other, distance in near):
+        for n in range(len(order)):
+            if not same[n, kept].any():
                 kept.append(n)
         return [order[n] for n in kept]
-
-    def _same(self, first: LocalNeuron, second: LocalNeuron, distance: float) -> bool:
-        if distance < _SAME_PLACE:
-            return True
-        chance = np.tanh(3 / max(len(first.trace) - 3, 1) ** 0.5)  # three standard errors
-        alike = max(0.4 if distance < 1.2 else 0.6, chance)
-        if np.corrcoef(first.trace, second.trace)[0, 1] > alike:
-            return True
-        both = (first, second)
-        low = np.min([[n.rows.start, n.columns.start] for n in both], axis=0)
-        high = np.max([[n.rows.stop, n.columns.stop] for n in both], axis=0)
-        images = np.zeros((2, *(high - low)), dtype=np.float32)
-        for image, neuron in zip(images, both, strict=True):
-            row, column = neuron.rows.start - low[0], neuron.columns.start - low[1]
-            height, across = neuron.footprint.shape
-            image[row : row + height, column : column + across] = neuron.footprint
-            gaussian_filter(image, 0.2 * self.radius, output=image)  # noise makes cosines small
-        norms = np.linalg.norm(images, axis=(1, 2))
-        return bool(np.vdot(*images) > 0.6 * norms[0] * norms[1])
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
         """Spread of the matched filter around each pixel: 1 for noise, more for background.
@@ -277,6 +270,20 @@ def _piece(image: np.ndarray, bright: np.ndarray, own: tuple[Any, ...]) -> np.nd
     """The connected part of the bright pixels of an image that contains a pixel."""
     pieces, _ = label(bright)
     return image * (pieces == pieces[own]) if pieces[own] else np.zeros_like(image)
+
+
+def stacked(
+    neurons: Sequence[LocalNeuron], images: Sequence[np.ndarray], shape: tuple[int, ...]
+) -> csr_array:
+    """Images in the windows of neurons, as rows of shape (n_neurons, height * width)."""
+    data, index, starts = [np.empty(0, np.float32)], [np.empty(0, np.int64)], [0]
+    for neuron, image in zip(neurons, images, strict=True):
+        rows, columns = np.nonzero(image)
+        data.append(image[rows, columns])
+        index.append((rows + neuron.rows.start) * shape[1] + columns + neuron.columns.start)
+        starts.append(starts[-1] + len(rows))
+    parts = (np.concatenate(data), np.concatenate(index), np.array(starts))
+    return csr_array(parts, shape=(len(neurons), shape[0] * shape[1]))
 
 
 def matched(values: np.ndarray, decay: float) -> np.ndarray:
