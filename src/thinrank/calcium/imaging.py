@@ -105,8 +105,9 @@ class CalciumImaging(BaseEstimator):
         filter around bright neurons, or from motion, and should not count as activity. Infinity
         for no bound. Not used by the local search.
     neuron_radius : float or "auto", default="auto"
-        Approximate radius of a neuron, in pixels, used as it is. "auto" is that of the bodies that
-        a first search finds, or 5 pixels with ``detection="low_rank"``.
+        Approximate radius of a neuron, in pixels. "auto" is that of the bodies that a first search
+        finds, or 5 pixels with ``detection="low_rank"``. A given radius is used as it is, unless
+        the bodies that it finds are smaller by more than a sixth: then theirs is used.
     region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.

@@ -42,11 +42,9 @@ ACCEPTED = 0.5
 _USUAL_DECAY = 0.9
 # Radius of a neuron with which the search begins if none is given, in pixels.
 _USUAL_RADIUS = 5.0
-# If the bodies that are found differ by more than this factor from the radius of the search, it
-# begins again with theirs, at most this many times in all.
-_TOLERANCE, _MOST_TRIALS = 1.5, 3
-# Radius of a neuron relative to its body, which ends at half the maximum. Rule of thumb.
-_BODY = 1.2
+# If the bodies that are found differ by more than this factor from the radius of the search, or are
+# smaller by it than the given one, it begins again with theirs, at most this many times in all.
+_TOLERANCE, _MOST_TRIALS = 1.2, 3
 # Smallest and largest radius that is estimated, in pixels, and the smallest number of neurons.
 _RADII, _FEWEST = (1.5, 15.0), 3
 # Smallest height of the largest transient of a neuron, in units of noise and background: in the
@@ -232,14 +230,13 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
         search = _search(imaging, radius, usual)
         level = search.level(rough)
         first, _ = search.run(values, level, lambda part: progress(0.3 * part), rounds=[0])
-        seen = _radius_of(first, radius)
-        if not auto or radius / _TOLERANCE <= seen <= radius * _TOLERANCE:
+        ratio = _radius_of(first, noise, radius) / radius
+        if auto or ratio < 1 / _TOLERANCE:  # a radius that is far too large would join neighbors
+            radius *= ratio
+        if ratio > 1 / _TOLERANCE and (not auto or ratio < _TOLERANCE):
             break
-        radius = seen
-    if auto and seen != radius:
-        radius = seen
-        search = _search(imaging, radius, usual)
-        level = search.level(rough)
+    search = _search(imaging, radius, usual)
+    level = search.level(rough)
     neurons, background = search.run(
         values, level, lambda part: progress(0.3 + 0.7 * part), rounds=[1], neurons=first
     )
@@ -285,16 +282,21 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     return _Found(neurons, background, radius, unit, decay, theta, solution.status)
 
 
-def _radius_of(neurons: list[LocalNeuron], radius: float) -> float:
-    """Radius of a disc with the median area of the bodies; the given one if there are few."""
-    areas = [
-        len(body_of(neuron.footprint, radius, _FOOTPRINT_WIDTH, 0.5))
-        for neuron in neurons
-        if shape_score(neuron.footprint, radius)[1] != "too long"
-    ]
-    if len(areas) < _FEWEST:
+def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> float:
+    """Radius of a disc with the median area of the bodies; the given one if there are few.
+
+    Weighted by the norms of the components: there are more small pieces than neurons, but they
+    are fainter.
+    """
+    if len(neurons) < _FEWEST:
         return radius
-    return float(np.clip(_BODY * np.sqrt(np.median(areas) / np.pi), *_RADII))
+    images = [neuron.footprint * neuron.window(unit) for neuron in neurons]
+    areas = np.array([len(body_of(image, radius)) for image in images])
+    norms = [np.linalg.norm(n.footprint) * np.linalg.norm(n.trace) for n in neurons]
+    order = np.argsort(areas)
+    total = np.cumsum(np.array(norms)[order])
+    median = areas[order][np.searchsorted(total, total[-1] / 2)]
+    return float(np.clip(np.sqrt(median / np.pi), *_RADII))
 
 
 def _footprints(found: _Found, shape: tuple[int, int]) -> csr_array:
@@ -313,12 +315,11 @@ def _judged(
     """Scores of all candidates from 0 to 1, and what is most unlike a neuron.
 
     Shapes are judged in the units of the movie. The search sees them in units of the noise, in
-    which bright pixels count less: a few of them can hold most of the light. A size is
-    right if it is that of the search or the typical one, which many small pieces make small.
+    which bright pixels count less: a few of them can hold most of the light.
     """
     images = [neuron.footprint * neuron.window(found.unit) for neuron in found.neurons]
-    radii = (found.radius, _radius_of(found.neurons, found.radius))
-    verdicts = [max(shape_score(image, radius) for radius in radii) for image in images]
+    radius = _radius_of(found.neurons, found.unit, found.radius)
+    verdicts = [shape_score(image, radius) for image in images]
     peaks = traces.max(axis=1, initial=0.0)
     places = np.stack(np.divmod(np.arange(shape[0] * shape[1]), shape[1]), axis=1)
     centres = (footprints @ places) / np.maximum(footprints.sum(axis=1), 1e-30)[:, None]

@@ -23,35 +23,39 @@ def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
     return np.argwhere(binary_fill_holes(pieces == pieces[peak]))
 
 
-def body_of(footprint: np.ndarray, radius: float, width: float, height: float) -> np.ndarray:
-    """Where a smoothed footprint is at least a fraction of its maximum, around the maximum.
+def body_of(footprint: np.ndarray, radius: float) -> np.ndarray:
+    """Where a smoothed footprint is at least 0.4 of its maximum, around the maximum.
 
-    Shapes: ``footprint`` (height, width), result (n_pixels, 2). ``width``: of the filter, in radii.
+    Shapes: ``footprint`` (height, width), result (n_pixels, 2).
     """
-    smooth = gaussian_filter(np.pad(footprint, int(np.ceil(radius))), width * radius)
-    return region_of(smooth, height)
+    return region_of(_smooth(footprint, 0.4 * radius), 0.4)
 
 
 def shape_score(footprint: np.ndarray, radius: float) -> tuple[float, str]:
     """How much a footprint looks like a neuron, from 0 to 1, and what is most unlike one.
 
-    0.5 is at the limits: an area of 0.5 to 2.5 discs of the given radius, a length of 1.9 widths,
+    0.5 is at the limits: an area of 0.6 to 2.5 discs of the given radius, a length of 1.9 widths,
     and a bright part of 0.25 discs. Smaller ones are dendrites and spines, or the brightest part of
     something else.
     """
     area = np.pi * radius**2
-    bright = len(body_of(footprint, radius, 0.2, 0.5)) / area
-    body = body_of(footprint, radius, 0.4, 0.4)
+    bright = len(region_of(_smooth(footprint, 0.2 * radius), 0.5)) / area
+    body = body_of(footprint, radius)
     whole, ratio = len(body) / area, np.inf
     if len(body) > 2:
         short, long = np.linalg.eigvalsh(np.cov(body.T))
         ratio = float((long / max(short, 1e-12)) ** 0.5)
     return min(
         (bright / (bright + 0.25), "too small"),
-        (whole / (whole + 0.5), "too small"),
+        (whole / (whole + 0.6), "too small"),
         (2.5 / (2.5 + whole), "too large"),
         (1.9 / (1.9 + ratio), "too long"),
     )
+
+
+def _smooth(footprint: np.ndarray, width: float) -> np.ndarray:
+    """A footprint after a Gaussian filter, with room for it around the edges."""
+    return gaussian_filter(np.pad(footprint, int(np.ceil(2.5 * width))), width)
 
 
 def label_image(
