@@ -45,8 +45,8 @@ _USUAL_RADIUS = 5.0
 # If the bodies that are found differ by more than this factor from the radius of the search, or are
 # smaller by it than the given one, it begins again with theirs, at most this many times in all.
 _TOLERANCE, _MOST_TRIALS = 1.2, 3
-# Smallest and largest radius that is estimated, in pixels, and the smallest number of neurons.
-_RADII, _FEWEST = (1.5, 15.0), 3
+# Smallest and largest radius that is estimated, in pixels.
+_RADII = (1.5, 15.0)
 # Smallest height of the largest transient of a neuron, in units of noise and background: in the
 # bins of the movie, and in XΘ, which has fewer.
 _LEAST_PEAK, _LEAST_PEAK_OF_THETA = 7.0, 5.0
@@ -283,18 +283,18 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
 
 
 def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> float:
-    """Radius of a disc with the median area of the bodies; the given one if there are few.
+    """Radius of a disc with the median area of the bodies; the given one if there are none.
 
-    Weighted by the norms of the components: there are more small pieces than neurons, but they
-    are fainter.
+    Weighted by the energies of the components: there are more small pieces than neurons, but
+    they are fainter.
     """
-    if len(neurons) < _FEWEST:
+    if not neurons:
         return radius
     images = [neuron.footprint * neuron.window(unit) for neuron in neurons]
     areas = np.array([len(body_of(image, radius)) for image in images])
-    norms = [np.linalg.norm(n.footprint) * np.linalg.norm(n.trace) for n in neurons]
+    energies = np.array([neuron.energy for neuron in neurons])
     order = np.argsort(areas)
-    total = np.cumsum(np.array(norms)[order])
+    total = np.cumsum(energies[order])
     median = areas[order][np.searchsorted(total, total[-1] / 2)]
     return float(np.clip(np.sqrt(median / np.pi), *_RADII))
 

@@ -34,7 +34,7 @@ def body_of(footprint: np.ndarray, radius: float) -> np.ndarray:
 def shape_score(footprint: np.ndarray, radius: float) -> tuple[float, str]:
     """How much a footprint looks like a neuron, from 0 to 1, and what is most unlike one.
 
-    0.5 is at the limits: an area of 0.6 to 2.5 discs of the given radius, a length of 1.9 widths,
+    0.5 is at the limits: an area of 0.5 to 2.5 discs of the given radius, a length of 1.9 widths,
     and a bright part of 0.25 discs. Smaller ones are dendrites and spines, or the brightest part of
     something else.
     """
@@ -47,7 +47,7 @@ def shape_score(footprint: np.ndarray, radius: float) -> tuple[float, str]:
         ratio = float((long / max(short, 1e-12)) ** 0.5)
     return min(
         (bright / (bright + 0.25), "too small"),
-        (whole / (whole + 0.6), "too small"),
+        (whole / (whole + 0.5), "too small"),
         (2.5 / (2.5 + whole), "too large"),
         (1.9 / (1.9 + ratio), "too long"),
     )

@@ -45,7 +45,7 @@ _GAINS = (1.2, 1.5)
 # traces correlate by more than .4 within 1.2 radii or .6 within 4 radii; or if the cosine of their
 # footprints exceeds .6, whatever their traces: light that moves within a neuron looks like two. Of
 # 2100 neurons in 30 movies 10 have a neighbor with a larger cosine.
-_SAME_PLACE = 0.5
+_SAME_PLACE = 0.6
 
 
 @dataclass(eq=False)
@@ -63,6 +63,11 @@ class LocalNeuron:
     def window(self, values: np.ndarray) -> np.ndarray:
         """The window of an array of shape (height, width, …), as a view."""
         return values[self.rows, self.columns]
+
+    @property
+    def energy(self) -> float:
+        """Sum of squares of what the neuron adds to the movie."""
+        return float((self.footprint**2).sum() * (self.trace @ self.trace))
 
     @property
     def centre(self) -> np.ndarray:
@@ -161,7 +166,7 @@ class Search:
         """Drop the fainter of two components that are the same neuron, of right shape if one is."""
         if len(neurons) < 2:
             return neurons
-        energy = [float((n.footprint**2).sum() * (n.trace @ n.trace)) for n in neurons]
+        energy = [neuron.energy for neuron in neurons]
         right = [shape_score(n.footprint, self.radius)[0] >= 0.5 for n in neurons]
         order = [neurons[i] for i in np.lexsort((-np.array(energy), ~np.array(right, dtype=bool)))]
         centres = np.array([neuron.centre for neuron in order])
