@@ -43,6 +43,9 @@ _STARTS = {
     "screening": Screening,
     "spectral": Spectral,
 }
+_NOTHING_TO_FIT = (
+    "The gradient at zero vanishes: there is nothing to fit, and the estimate has rank 0."
+)
 
 
 class Run(NamedTuple):
@@ -197,7 +200,7 @@ def iterate(
             return Run(state, history, part.status)
         if history:  # the time of parts that were recalled counts
             began = min(began, time.perf_counter() - history[-1].seconds)
-    return Run(state, history, _at_limit(limit, state.change))
+    return Run(state, history, _status(Outcome.ITERATION_LIMIT, limit, state))
 
 
 @storable
@@ -225,29 +228,27 @@ def _iterate(
         with arrays.without_overflow_warnings():
             candidate = solver.step(loss, state)
         if not math.isfinite(candidate.objective):
-            return Part(state, history, _diverged(iteration))
+            return Part(state, history, _status(Outcome.DIVERGED, iteration, state))
         state = candidate
         if records:
             # a fit has its supports, and Θ takes memory for all rows
             known = state if hasattr(state, "row_support") else state.factors
             rows = _same_or_new(rows, known.row_support)
             columns = _same_or_new(columns, known.column_support)
-            seconds = time.perf_counter() - began
             record = Record(
                 stage="fit",
                 iteration=iteration,
                 objective=state.objective,
-                seconds=seconds,
+                seconds=time.perf_counter() - began,
                 change=state.change,
                 row_support=rows,
                 column_support=columns,
             )
             history.append(record)
             if callback is not None and callback(replace(record, factors=state.factors)):
-                message = f"Stopped by the callback after {_times(iteration)}."
-                return Part(state, history, Status(Outcome.STOPPED, message))
+                return Part(state, history, _status(Outcome.STOPPED, iteration, state))
         if solver.done(state):
-            return Part(state, history, _converged(iteration, state))
+            return Part(state, history, _status(Outcome.CONVERGED, iteration, state))
     return Part(state, history, None)
 
 
@@ -258,32 +259,22 @@ def _same_or_new(old: Array | None, new: Array) -> Array:
     return old if bool(arrays.namespace(new).all(old == new)) else new
 
 
-def _times(count: int) -> str:
-    return "1 iteration" if count == 1 else f"{count} iterations"
-
-
-def _converged(iteration: int, state: Any) -> Status:
-    last = f"relative change {state.change:.1e}"
-    if not state.change:
-        last = getattr(state, "ending", "nothing left to improve")
-    message = f"Converged after {_times(iteration)} ({last})."
-    return Status(Outcome.CONVERGED, message)
-
-
-def _at_limit(limit: int, change: float) -> Status:
-    message = (
-        f"Reached the limit of {_times(limit)} before convergence "
-        f"(relative change {change:.1e}); increase max_iter or tol."
-    )
-    return Status(Outcome.ITERATION_LIMIT, message)
-
-
-def _diverged(iteration: int) -> Status:
-    message = (
-        f"Diverged: the objective was not finite at iteration {iteration}; the iterate before it "
-        'is returned. A fixed step may be too long: use tr.solvers.GDT(step="auto").'
-    )
-    return Status(Outcome.DIVERGED, message)
+def _status(outcome: Outcome, iteration: int, state: Any) -> Status:
+    """How a run ended, in words."""
+    times = "1 iteration" if iteration == 1 else f"{iteration} iterations"
+    change = f"relative change {state.change:.1e}"
+    if outcome is Outcome.CONVERGED:
+        why = change if state.change else getattr(state, "ending", "nothing left to improve")
+        return Status(outcome, f"Converged after {times} ({why}).")
+    messages = {
+        Outcome.STOPPED: f"Stopped by the callback after {times}.",
+        Outcome.ITERATION_LIMIT: f"Reached the limit of {times} before convergence ({change}); "
+        "increase max_iter or tol.",
+        Outcome.DIVERGED: f"Diverged: the objective was not finite at iteration {iteration}; the "
+        "iterate before it is returned. A fixed step may be too long: use "
+        'tr.solvers.GDT(step="auto").',
+    }
+    return Status(outcome, messages[outcome])
 
 
 def check_sizes(
@@ -330,20 +321,15 @@ def seed_from(random_state: Any) -> int:
     )
 
 
-def _nothing_to_fit(loss: Any) -> Solution:
-    value = loss.value_and_gradient(Factors.zero(loss.shape, loss.prototype, rank=1))[0]
-    message = "The gradient at zero vanishes: there is nothing to fit, and the estimate has rank 0."
-    zero = Factors.zero(loss.shape, like=loss.prototype)
-    return Solution(zero, value, Status(Outcome.ZERO, message))
-
-
 def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None = None) -> Solution:
     """The result of a run, with a note in the message if the rank is lower than requested.
 
     ``factors``: None for its own, which are balanced.
     """
     if run is None:
-        return _nothing_to_fit(loss)
+        value = loss.value_and_gradient(Factors.zero(loss.shape, loss.prototype, rank=1))[0]
+        zero = Factors.zero(loss.shape, like=loss.prototype)
+        return Solution(zero, value, Status(Outcome.ZERO, _NOTHING_TO_FIT))
     compact = run.state.factors.balanced() if factors is None else factors.compact()
     status = run.status
     if compact.rank < asked:
