@@ -191,21 +191,6 @@ def test_held_out_errors(intercept, weight, memory, monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
-def test_held_out_errors_of_rank_zero():
-    """The model without other predictors is the regression on the kept ones."""
-    rng = np.random.default_rng(1)
-    X, _ = data()
-    Y = X[:, KEPT] @ rng.standard_normal((3, K)) + rng.standard_normal((N, K))
-    est = tr.SparseReducedRankRegressorCV(always_keep=KEPT, cv=KFold(4), standardize=False)
-    with pytest.warns(SelectionWarning, match="predictors that are always kept.* all other"):
-        est.fit(X, Y)
-    assert est.rank_ == 0
-    zero = next(i for i, p in enumerate(est.cv_results_["params"]) if p["rank"] == 0)
-    for i, (train, test) in enumerate(KFold(4).split(X)):
-        expected = held_out_error(X[:, KEPT], Y, train, test, np.ones(N), True)
-        np.testing.assert_allclose(-est.cv_results_[f"split{i}_test_score"][zero], expected)
-
-
 def test_batches_that_occur_in_held_out_rows_only():
     """Nothing of a held-out batch is known: not its mean of the responses, nor of predictors."""
     rng = np.random.default_rng(0)

@@ -142,10 +142,3 @@ def test_an_iterator_cannot_be_compared(data, tmp_path):
     splits = iter([(np.arange(20), np.arange(20, 30))])
     with pytest.raises(ValueError, match="cv cannot be compared"), tr.checkpoint(tmp_path / "file"):
         tr.SparseReducedRankRegressor(cv=splits).fit(*data)
-
-
-def test_an_object_that_cannot_be_pickled_cannot_be_compared(data, tmp_path):
-    X, Y = data
-    est = tr.SparseReducedRankRegressor(1, 2, 2, start=lambda *_: tr.starts.Backward()(*_))
-    with pytest.raises(ValueError, match="start cannot be compared"), tr.checkpoint(tmp_path / "a"):
-        est.fit(X, Y)

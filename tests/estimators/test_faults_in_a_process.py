@@ -4,8 +4,6 @@ import copy
 import multiprocessing
 import os
 import pickle
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -182,41 +180,6 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(data, estimator):
             assert vars(before) == attributes | {"callback": interrupted}
         assert list(warnings.filters) == filters
         assert threads_in_use() == threads
-
-
-@pytest.mark.slow
-def test_a_lack_of_memory_is_explained():
-    pytest.importorskip("resource")
-    script = """
-import resource, numpy as np, thinrank as tr
-X = np.zeros((40_000, 100)); X[0] = 1.0
-est = tr.SparseReducedRankRegressor(1, 2, 2)
-est.fit(X[:50], X[:50, :3] + np.eye(50, 3))
-before = sorted(vars(est))
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 4 * 2**20,) * 2)
-try:
-    est.fit(X, X[:, :3])
-except MemoryError as error:
-    print(error)
-assert sorted(vars(est)) == before
-"""
-    if not os.path.exists("/proc/self/statm"):
-        pytest.skip("the memory in use is not known on this system")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=environment,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "there is not enough memory for the fit (unable to allocate" in done.stdout
-    assert "MiB" in done.stdout
-    assert "float32" in done.stdout
-    assert "THINRANK_MEMORY_GIB" in done.stdout
 
 
 @pytest.mark.parametrize("jobs", [None, 2])

@@ -124,16 +124,6 @@ def test_squared_errors_are_the_regressor(options):
     assert glm.best_params_ == pytest.approx(est.best_params_)
 
 
-def test_an_offset_of_squared_errors_is_subtracted():
-    X = predictors()
-    Y, offset = responses("gaussian", X), np.random.default_rng(0).standard_normal((N, K))
-    sizes = {"rank": 1, "row_sparsity": 3, "column_sparsity": 3}
-    glm = tr.SparseReducedRankGLM("gaussian", **sizes).fit(X, Y, offset=offset)
-    est = tr.SparseReducedRankRegressor(**sizes).fit(X, Y - offset)
-    np.testing.assert_allclose(glm.coef_, est.coef_, atol=1e-7)
-    np.testing.assert_allclose(glm.predict(X, offset), est.predict(X) + offset)
-
-
 def test_exposure_as_an_offset():
     """Counts with an exposure are rates with weights, in scikit-learn."""
     X = predictors()
@@ -394,13 +384,6 @@ def test_extreme_counts_stay_finite(family):
     assert np.all(np.isfinite(est.coef_))
     assert np.all(np.isfinite(est.intercept_))
     assert np.all(np.isfinite(est.predict(10 * X)))
-
-
-def test_categories_of_several_types():
-    X = np.random.default_rng(0).standard_normal((6, 2))
-    Y = np.array([["a", 1.0], [1.0, 0.0], [0.0, 1.0]] * 2, dtype=object)
-    with pytest.raises(ValueError, match="categories of one type"):
-        tr.SparseReducedRankGLM("multinomial", 1, 1, None).fit(X, Y)
 
 
 def test_offsets_that_are_no_linear_predictors():

@@ -75,17 +75,6 @@ def test_the_summary_counts_the_cells(data):
     assert not any("replaced" in caution for caution in complete.summary().cautions)
 
 
-def test_weights_of_rows_weigh_the_means(data):
-    X, Y, _ = data
-    weight = np.arange(60) % 3 + 0.0
-    est = tr.SparseReducedRankRegressor(**GIVEN, impute="mean").fit(X, Y, sample_weight=weight)
-    fewer = tr.SparseReducedRankRegressor(**GIVEN, impute="mean").fit(
-        X[weight > 0], Y[weight > 0], sample_weight=weight[weight > 0]
-    )
-    np.testing.assert_allclose(est.imputed_means_, fewer.imputed_means_)
-    np.testing.assert_allclose(est.coef_, fewer.coef_, atol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -140,11 +129,3 @@ def test_a_fit_to_numbers_forgets_the_categories(frame):
     est.set_params(impute=None).fit(table.drop(columns="site"), Y)
     assert not hasattr(est, "feature_categories_")
     assert not hasattr(est, "imputed_means_")
-
-
-def test_stability_encodes_once(frame):
-    table, Y = frame
-    est = tr.SparseReducedRankRegressor(1, 2, 5, ridge=0.1)
-    found = tr.selection.stability(est, table, Y, n_resamples=2, random_state=0)
-    names = found.name[found.axis == "row"].tolist()
-    assert names[1:5] == ["x1", "site=north", "site=west", "x2"]

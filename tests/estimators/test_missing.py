@@ -180,18 +180,6 @@ def test_invalid_entry_weights(est, weight, message):
         clone(est).fit(X, np.round(np.abs(Y)), entry_weight=weight)
 
 
-def test_weights_of_whole_numbers_are_repeated_entries():
-    X, Y = data(p=4)
-    W = np.random.default_rng(0).integers(0, 3, Y.shape).astype(float)
-    W[:, 0] = 2.0  # so that no row is empty
-    twice = np.vstack([np.where(W > 0, Y, np.nan), np.where(W > 1, Y, np.nan)])
-    est = tr.SparseReducedRankRegressor(4, None, None, ridge=0.0, tol=1e-13)
-    one = clone(est).fit(X, Y, entry_weight=W)
-    other = clone(est).fit(np.vstack([X, X]), twice)
-    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-5)
-    np.testing.assert_allclose(one.intercept_, other.intercept_, atol=1e-5)
-
-
 def test_always_keep_with_missing_entries():
     """Without limits kept predictors are predictors like others."""
     X, Y = data(p=5)

@@ -84,17 +84,6 @@ def test_counts_have_their_share_of_deviance(kept):
     assert 0 < glm.explained_variance_ratio_.sum() <= np.mean(glm.r2_) + 1e-12
 
 
-@pytest.mark.parametrize("kept", [None, [4]])
-def test_held_out_share_of_deviance(kept):
-    X, _ = data()
-    rng = np.random.default_rng(1)
-    Y = rng.poisson(np.exp(0.5 * X[:, [0]] @ [[1.0, -0.5]])).astype(float)
-    glm = tr.SparseReducedRankGLM("poisson", 1, "auto", 2, ridge=0.01, always_keep=kept, cv=3)
-    glm.fit(X, Y)
-    assert glm.held_out_r2_[0] == pytest.approx(glm.r2_[0], abs=0.15)
-    assert glm.held_out_r2_[0] < glm.r2_[0] + 0.02
-
-
 def test_classes_share_the_deviance_of_their_response():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 4))
