@@ -59,6 +59,8 @@ _PREDICTED = 2.0
 # factors of the noise. Their typical scores exceed the noise of cells by this factor.
 _MOST_DENSE = 5
 _DENSE = 1.5
+# Fourth moment of a singular vector above which few rows or columns contribute; 3 for normal ones.
+_LOCAL = 6.0
 # Rounds in which each layer is fitted to what the others leave.
 _REFITS = 10
 
@@ -196,6 +198,48 @@ def null_scale(scores: np.ndarray) -> float:
         if len(inner) < 0.5 * len(size) or smaller >= scale:
             return scale
         scale = smaller
+
+
+def equalized(A: Design) -> tuple[Design, tuple[Array, Array]]:
+    """A dense matrix divided by scales of the noise of its rows and columns; and these scales.
+
+    They are median absolute values, as far from 1 as two halves of the matrix agree that they are.
+    Components to which most rows and columns contribute are no noise of single ones, but can be
+    told only if scales do not make them. The scales are 1 if most cells are zero.
+
+    Shapes: ``A`` (n_rows, n_columns), the scales (n_rows, 1) and (n_columns, 1).
+    """
+    scales = [np.ones((size, 1)) for size in A.shape]
+    if isinstance(A, Dense) and min(A.shape) >= 4:
+        values = arrays.to_numpy(A.array).astype(float)
+        for components in (0, min(_MOST_DENSE, min(A.shape) // 4)):
+            left = values / scales[0] / scales[1].T
+            if components:
+                u, d, v = linalg.truncated_svd(left, components)
+                moments = [len(x) * (x**4).sum(axis=0) for x in (u, v)]
+                dense = np.maximum(*moments) < _LOCAL
+                left -= (u * d)[:, dense] @ v[:, dense].T
+            floor = arrays.eps(A.prototype) ** 0.5 * np.abs(values).max(initial=0)
+            if any(np.median(np.abs(x), axis=1).min(initial=1) <= floor for x in (left, left.T)):
+                break
+            scales = [_agreed(x, each) for x, each in zip((left, left.T), scales, strict=True)]
+        A = Dense(arrays.from_numpy(values / scales[0] / scales[1].T, A.prototype))
+    rows, columns = (arrays.from_numpy(each, A.prototype) for each in scales)
+    return A, (rows, columns)
+
+
+def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Scales of rows, by a half of the columns and the other, as far as these agree."""
+    half = left.shape[1] // 2
+    first, second, whole = (
+        np.log(np.median(np.abs(part), axis=1, keepdims=True) * before + np.finfo(float).tiny)
+        for part in (left[:, :half], left[:, half:], left)
+    )
+    covariance = np.cov(first[:, 0], second[:, 0])
+    product = max(covariance[0, 0] * covariance[1, 1], np.finfo(float).tiny)
+    correlation = max(covariance[0, 1], 0.0) / product**0.5
+    # the reliability of the whole (Spearman and Brown)
+    return np.exp(2 * correlation / (1 + correlation) * (whole - whole.mean()))
 
 
 # --------------------------------------------------------------------------- one layer
@@ -487,6 +531,8 @@ def discover(
 ) -> Discovery:
     """Find layers, each in what the earlier ones leave of the matrix.
 
+    If a size is automatic, this happens where all noise has the same scale (:func:`equalized`).
+
     If no further layer is found, a component to which most rows and columns contribute may hide
     it, such as the means of the columns or a common factor of the noise. Such components are
     removed, as long as data that were left out show that they are there. Matrices in which most
@@ -497,6 +543,9 @@ def discover(
     """
     layers: list[Layer] = []
     tried: list[tuple[float, Evidence | None]] = []
+    scales: tuple[Array, Array] = (1.0, 1.0)
+    if rows.automatic or columns.automatic:
+        A, scales = equalized(A)
     removed = leading(A, background or 0)
     automatic = background is None and (rows.automatic or columns.automatic)
     squares = CellSquares.of(A)
@@ -523,6 +572,7 @@ def discover(
         layers, tried = [], []
     if automatic and layers:
         removed = _background(A, layers, removed.rank, squares)
+    removed = Factors(removed.U * scales[0], removed.V * scales[1])
     return Discovery(layers, removed, tried)
 
 

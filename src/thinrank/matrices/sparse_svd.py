@@ -51,11 +51,12 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     are biclusters.
 
     Automatic sizes need no assumption about the noise level, and are meant for noise that is not
-    white. A row belongs to a layer if its score stands out from the scores of the other rows; if
-    the columns of the noise are correlated, all scores vary more, and so does the limit. A layer is
-    accepted only if rows, columns and cells that were left out of its fit show it, too. In
-    consequence a factor to which *all* rows contribute is not found by default, because it cannot
-    be distinguished from noise with correlated columns; ``row_sparsity=None`` looks for it.
+    white. They are found where rows and columns are divided by the scales of their noise. A row
+    belongs to a layer if its score stands out from the scores of the other rows; if the columns of
+    the noise are correlated, all scores vary more, and so does the limit. A layer is accepted only
+    if rows, columns and cells that were left out of its fit show it, too. In consequence a factor
+    to which *all* rows contribute is not found by default, because it cannot be distinguished from
+    noise with correlated columns; ``row_sparsity=None`` looks for it.
 
     Parameters
     ----------
@@ -106,9 +107,10 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         The sum of the components that were removed.
     search_ : dict of str to ndarray
         One entry per layer that the automatic search looked at, the last one usually rejected:
-        "singular_value", the probabilities "rows" and "columns" that noise has as many outliers
-        among the rows and columns left out (NaN if not tested), "agreement" with the cells left
-        out in standard errors, and "accepted". Empty if nothing was chosen automatically.
+        "singular_value" (of the matrix with equal noise, if a size is automatic), the probabilities
+        "rows" and "columns" that noise has as many outliers among the rows and columns left out
+        (NaN if not tested), "agreement" with the cells left out in standard errors, and "accepted".
+        Empty if nothing was chosen automatically.
     best_params_ : dict
         The sizes of the result.
     n_features_in_ : int
