@@ -276,40 +276,35 @@ def _suboptimality(problem: FittedProblem) -> float:
 def _row_margins(problem: FittedProblem) -> Margins:
     """Margins of the selected rows over the rows left out.
 
-    All exchanges are evaluated by a refit if that takes seconds; otherwise those that are best with
-    the row space of the fit held fixed, or, for large supports, all with the row space held fixed.
+    All exchanges are evaluated by a refit if that takes seconds, otherwise with the row space of
+    the fit held fixed.
     """
     S = problem.support
     others, size = np.setdiff1d(np.arange(len(problem.predictors)), S), len(S)
     if not size:
         return _nothing_selected()
     losses, dropped = _with_fixed_row_space(problem, others)
-    per_row = int(MAX_WORK / (cost_of_refit(problem, size) * size))
-    if per_row < min(3, max(len(others), 1)):  # refits of so few are not worth their time
+    count = size * (1 + len(others))
+    if count * cost_of_refit(problem, size) > MAX_WORK:
         how = "every exchange, with the row space of the fit held fixed"
         return _best(problem, S, others, losses, dropped, "estimate", how)
     if size == 1:
         dropped = np.array([0.5 * problem.constant - problem.objective])
     else:
-        supports = np.array([np.delete(np.arange(size), i) for i in range(size)])
-        without = objectives_on(problem, S, supports) - problem.objective
-        dropped = np.minimum(without, dropped)
+        without = np.array([np.delete(np.arange(size), i) for i in range(size)])
+        dropped = np.minimum(objectives_on(problem, S, without) - problem.objective, dropped)
     if not len(others):
         return _best(problem, S, others, losses, dropped, "exact", "there is no other predictor")
-    tried = min(per_row, len(others))
-    order = np.argsort(losses, axis=1, kind="stable")[:, :tried]
-    pool, inverse = np.unique(order, return_inverse=True)
-    supports = np.tile(np.arange(size), (size * tried, 1))
-    supports[np.arange(size * tried), np.repeat(np.arange(size), tried)] = size + inverse.ravel()
-    refits = objectives_on(problem, np.concatenate([S, others[pool]]), supports)
-    refits = refits.reshape(size, tried) - problem.objective
-    refits = np.minimum(refits, np.take_along_axis(losses, order, axis=1))
-    np.put_along_axis(losses, order, refits, axis=1)
-    everything, both = tried == len(others), problem.limits_both(size)
-    how = f"all {size * tried} exchanges" if everything else f"the {tried} most promising per row"
-    how += ", the responses chosen anew by alternation" if both else ""
-    kind: Kind = "exact" if everything and not both else "estimate"
-    return _best(problem, S, others, losses, dropped, kind, how)
+    supports = np.tile(np.arange(size), (size, len(others), 1))
+    supports[np.arange(size), :, np.arange(size)] = size + np.arange(len(others))
+    refits = objectives_on(problem, np.concatenate([S, others]), supports.reshape(-1, size))
+    refits = refits.reshape(losses.shape)
+    losses = np.minimum(refits - problem.objective, losses)
+    how = f"all {losses.size} exchanges"
+    if problem.limits_both(size):
+        how += ", the responses chosen anew by alternation"
+        return _best(problem, S, others, losses, dropped, "estimate", how)
+    return _best(problem, S, others, losses, dropped, "exact", how)
 
 
 def _column_margins(problem: FittedProblem) -> Margins:

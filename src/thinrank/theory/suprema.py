@@ -244,7 +244,7 @@ def statistical_error(
     >>> import numpy as np, thinrank as tr
     >>> G = np.diag([3.0, 4.0, 1.0])
     >>> print(tr.theory.statistical_error(G, rank=2, row_sparsity=2, column_sparsity=2))
-    5 (exact: all 3 sets of rows)
+    5 (exact: all 9 supports)
     """
     _check_method(method)
     G = as_numbers(gradient)
@@ -259,14 +259,14 @@ def statistical_error(
         )
     )
     rank = min(positive("rank", rank), rows, columns)
-    names = "rows", "columns"
-    if math.comb(k, columns) < math.comb(p, rows):
-        G, rows, columns, names = G.T, columns, rows, names[::-1]
-    # the norms decide on the columns if the rank is no limit
-    count = math.comb(len(G), rows)
-    count *= 1 if rank == min(rows, columns) else math.comb(G.shape[1], columns)
+    count = math.comb(p, rows) * math.comb(k, columns)
     if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
-        return _exact_error(G, rank, rows, columns, names[0])
+        best = 0.0
+        for sets in subsets(p, rows, batch=50):
+            for others in subsets(k, columns, batch=50):
+                blocks = G[sets[:, None, :, None], others[None, :, None, :]]
+                best = max(best, float(_block_size(blocks, rank).max()))
+        return Quantity(best, "exact", "everything" if count == 1 else f"all {count} supports")
     if method == "search":
         return _search_error(G, rank, rows, columns, random_state)
     return _bound_error(G, rank, rows, columns)
@@ -316,22 +316,6 @@ def _block_size(block: np.ndarray, rank: int) -> np.ndarray:
     """Root of the sum of the largest squared singular values, of the last two axes."""
     values = np.linalg.svd(block, compute_uv=False)[..., :rank]
     return np.sqrt(np.sum(values**2, axis=-1))
-
-
-def _exact_error(G: np.ndarray, rank: int, rows: int, columns: int, noun: str) -> Quantity:
-    (p, k), best = G.shape, 0.0
-    if rank == min(rows, columns):
-        for sets in subsets(p, rows):
-            weights = np.sort(np.sum(G[sets] ** 2, axis=1), axis=1)[:, k - columns :]
-            best = max(best, float(np.sqrt(weights.sum(axis=1).max())))
-        count, what = math.comb(p, rows), f"sets of {noun}"
-    else:
-        for sets in subsets(p, rows, batch=50):
-            for others in subsets(k, columns, batch=50):
-                blocks = G[sets[:, None, :, None], others[None, :, None, :]]
-                best = max(best, float(_block_size(blocks, rank).max()))
-        count, what = math.comb(p, rows) * math.comb(k, columns), "supports"
-    return Quantity(best, "exact", "everything" if count == 1 else f"all {count} {what}")
 
 
 def _bound_error(G: np.ndarray, rank: int, rows: int, columns: int) -> Quantity:
