@@ -173,24 +173,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "especially when n is small”."
         ),
         Section("Objective and time"),
-        Table(
-            (
-                *("n", "first objective", "last objective", "change", "seconds of start"),
-                *("seconds of solver", "lasso tolerance"),
-            ),
-            [
-                (
-                    str(r["n"]),
-                    f"{r['objectives'][0]:.6g}",
-                    f"{r['objectives'][-1]:.6g}",
-                    percent(r["objectives"][-1] / r["objectives"][0]),
-                    seconds(r["seconds_start"]),
-                    seconds(r["seconds_solver"]),
-                    f"{r['tolerance']:g}",
-                )
-                for r in rows
-            ],
-        ),
+        _objectives_table(rows),
         Text(
             "The lasso stops when no entry of its gradient mapping exceeds the tolerance times the "
             "penalty; a smaller tolerance would take longer."
@@ -210,6 +193,17 @@ def _errors_table(rows: list[pd.Series]) -> Table:
         cells.append((str(record["n"]), lasso, first, *ends))
     header = ("n", "lasso", "iteration 0", "best at", "best error", "last at", "last error")
     return Table((*header, "last relative to best"), list(cells))
+
+
+def _objectives_table(rows: list[pd.Series]) -> Table:
+    cells = []
+    for record in rows:
+        first, last = record["objectives"][0], record["objectives"][-1]
+        times = [seconds(record[f"seconds_{part}"]) for part in ("start", "solver")]
+        ends = f"{first:.6g}", f"{last:.6g}", percent(last / first)
+        cells.append((str(record["n"]), *ends, *times, f"{record['tolerance']:g}"))
+    header = ("n", "first objective", "last objective", "change", "seconds of start")
+    return Table((*header, "seconds of solver", "lasso tolerance"), list(cells))
 
 
 def _mark_start(axis: Any, record: pd.Series, color: str, field: str = "objectives") -> None:

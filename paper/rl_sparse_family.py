@@ -217,15 +217,8 @@ def page(records: pd.DataFrame) -> list[Block]:
 
 def _about(records: pd.DataFrame) -> str:
     first = records.iloc[0]
-    letters = {
-        "tasks": "k",
-        "features": "p_s",
-        "actions": "|A|",
-        "rows_true": "s₁*",
-        "rank_true": "r",
-        "discount": "γ",
-        "iterations": "T",
-    }
+    letters = {"tasks": "k", "features": "p_s", "actions": "|A|", "rows_true": "s₁*"}
+    letters |= {"rank_true": "r", "discount": "γ", "iterations": "T"}
     sizes = ", ".join(f"{letter} = {first[name]:g}" for name, letter in letters.items())
     when = " and ".join(", ".join(map(str, first["tuned_at"])).rsplit(", ", 1))
     return (
@@ -299,22 +292,19 @@ def _signed(value: float) -> str:
 
 
 def _bound(records: pd.DataFrame) -> tuple[Curve, float]:
-    """Return the theorem's bound at GDT's sizes, and its constant, fitted at the smallest size."""
+    """The theorem's bound at GDT's sizes, and its constant, fitted at the smallest size."""
     gdt, known = _curves(records)["GDT"], records.iloc[0]
-    at = {
-        n: q_error_bound(
-            n * known["actions"],
-            n_tasks=known["tasks"],
-            n_features=known["actions"] * known["features"],
-            rank=known["rank_true"],
-            row_sparsity=known["rows_true"],
-            discount=known["discount"],
-            feature_norm=known["feature_norm"],
-        )
-        for n in gdt
-    }
-    constant = gdt[min(gdt)] / at[min(at)]
-    return {n: constant * value for n, value in at.items()}, constant
+    first = min(gdt)
+    printed = q_error_bound(
+        first * known["actions"],
+        n_tasks=known["tasks"],
+        n_features=known["actions"] * known["features"],
+        rank=known["rank_true"],
+        row_sparsity=known["rows_true"],
+        discount=known["discount"],
+        feature_norm=known["feature_norm"],
+    )
+    return {n: gdt[first] * first / n for n in gdt}, gdt[first] / printed
 
 
 def _plot(records: pd.DataFrame, bound: Curve) -> Any:

@@ -62,6 +62,9 @@ def test_download_once(register, tmp_path, server):
     address, requests = server
     register(f"{address}/file.bin")
     home = tmp_path / "new" / "folder"
+    with pytest.raises(DownloadError, match=r"does not exist, and download_if_missing is False"):
+        local_copy("file.bin", home, download_if_missing=False)
+    assert requests == []
     path = local_copy("file.bin", home)
     assert path == home / "file.bin"
     assert path.read_bytes() == CONTENTS
@@ -103,14 +106,6 @@ def test_offline_says_what_to_do(register, monkeypatch, tmp_path):
     # and what the message says works
     (tmp_path / "file.bin").write_bytes(CONTENTS)
     assert local_copy("file.bin", tmp_path).read_bytes() == CONTENTS
-
-
-def test_no_download_if_not_allowed(register, tmp_path, server):
-    address, requests = server
-    register(f"{address}/file.bin")
-    with pytest.raises(DownloadError, match=r"does not exist, and download_if_missing is False"):
-        local_copy("file.bin", tmp_path, download_if_missing=False)
-    assert requests == []
 
 
 def test_folder_of_the_data(monkeypatch, tmp_path):

@@ -86,36 +86,6 @@ def test_simulation_agrees_with_the_program(rules, policy):
     assert abs(edge - exact_house_edge(task, policy)) < 4 * error
 
 
-def test_samples_agree_with_expectations_in_every_state():
-    task = Blackjack(Rules(dealer_stays=18, dealer_hits_soft=True))
-    rng = np.random.default_rng(70_201)
-    states, repeats = all_states(), 500
-    worth = np.linspace(-0.5, 0.5, 22)
-
-    def value(s):
-        return worth[s[:, 0]] * np.where(s[:, 1], 0.7, 1.0) - 0.01 * s[:, 2]
-
-    for action in (HIT, STAY):
-        rewards, ahead = task.expect(states, action, value)
-        many = np.repeat(states, repeats, axis=0)
-        sampled, following, over = task.sample(many, action, rng)
-        found = sampled.copy()
-        found[~over] += value(following[~over])
-        found = found.reshape(len(states), repeats)
-        error = found.std(axis=1) / np.sqrt(repeats) + 1e-9
-        assert np.max(np.abs(found.mean(axis=1) - rewards - ahead) / error) < 4.5
-
-
-def test_hands_that_end():
-    task, rng = Blackjack(), np.random.default_rng(0)
-    rewards, _, over = task.sample(np.repeat(state(21, 0, 5), 500, axis=0), HIT, rng)
-    assert over.all()
-    assert (rewards == -1).all()
-    rewards, _, over = task.sample(np.repeat(state(5, 0, 5), 500, axis=0), HIT, rng)
-    assert not over.any()
-    assert not rewards.any()
-
-
 def test_finite_decks_are_dealt_without_putting_back():
     task, rng = Blackjack(Rules(n_decks=1)), np.random.default_rng(70_202)
     # no ace is left: nobody gets one

@@ -181,14 +181,8 @@ def test_stable_responses_and_pairs(table, ax):
     shown = [label.get_text() for label in found.get_yticklabels()]
     assert shown
     assert set(shown) <= known
-    pairs = pd.DataFrame(
-        {
-            "axis": "pair",
-            "name": ["a – b", "a – $c$"],
-            "frequency": [1.0, 0.2],
-            "stable": [True, False],
-        }
-    )
+    pairs = pd.DataFrame({"axis": "pair", "name": ["a – b", "a – $c$"], "frequency": [1.0, 0.2]})
+    pairs["stable"] = pairs.frequency > 0.5
     figure, other = plt.subplots()
     tr.plot.stability(pairs, axis="pair", ax=other)
     assert [label.get_text() for label in other.get_yticklabels()] == ["a – b", "a – $c$"]
@@ -196,15 +190,9 @@ def test_stable_responses_and_pairs(table, ax):
 
 
 def test_many_names_and_none(ax):
-    many = pd.DataFrame(
-        {
-            "axis": "row",
-            "name": [f"gene {i}" for i in range(5000)],
-            "frequency": np.linspace(0, 1, 5000),
-            "stable": np.linspace(0, 1, 5000) > 0.9,
-            "bound": 3.0,
-        }
-    )
+    names, frequency = [f"gene {i}" for i in range(5000)], np.linspace(0, 1, 5000)
+    many = pd.DataFrame({"axis": "row", "name": names, "frequency": frequency, "bound": 3.0})
+    many["stable"] = frequency > 0.9
     shown = tr.plot.stability(many)
     assert len(shown.patches) == 40
     assert shown.get_ylabel() == "predictor (most frequent 40 of 5,000 shown)"
@@ -274,3 +262,36 @@ def test_intervals_that_contain_zero_are_told_apart(ax):
         other.figure.canvas.draw()
     with pytest.raises(TypeError, match=r"what tr.inference.confidence_intervals returns"):
         tr.plot.intervals(est)
+
+
+# ---------------------------------------------------------------- discoveries
+
+
+@pytest.fixture(scope="module")
+def two_of_twelve():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 12))
+    return X, X[:, :2] @ rng.standard_normal((2, 4)) + 0.5 * rng.standard_normal((80, 4))
+
+
+def test_bars_threshold_and_names(two_of_twelve, ax):
+    found = tr.inference.select_predictors(*two_of_twelve)
+    assert tr.plot.discoveries(found, max_names=5, ax=ax) is ax
+    ax.figure.canvas.draw()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[:2] == [f"x{j}" for j in np.argsort(-found.statistics)[:2]]
+    assert len(labels) == 5
+    assert ax.lines[0].get_xdata()[0] == found.threshold
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend[0].startswith(f"selected: {len(found.selected)} at a rate of 0.1")
+
+
+def test_nothing_to_draw_is_a_sentence(two_of_twelve, ax):
+    found = tr.inference.select_predictors(two_of_twelve[0], np.ones((80, 2)))
+    tr.plot.discoveries(found, ax=ax)
+    assert "No predictor has a statistic" in ax.texts[0].get_text()
+
+
+def test_other_results_are_refused(two_of_twelve):
+    with pytest.raises(TypeError, match=r"tr\.inference\.select_predictors returns, got ndarray"):
+        tr.plot.discoveries(two_of_twelve[0])

@@ -1,9 +1,11 @@
 """The report of a fitted model."""
 
+import base64
 import copy
 import os
 from dataclasses import replace
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from sklearn.base import clone
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
+from thinrank.report.document import Choice, Number, Page, Picture, Points, Section, Table, Text
 
 HOSTILE = [
     "<script>document.title='taken'</script>",
@@ -319,3 +322,28 @@ def test_shares_are_the_same_in_text_table_and_figure(page, est):
     numbers = [float(share.removesuffix("%").strip()) / 100 for share in shares]
     assert numbers == pytest.approx(list(est.explained_variance_ratio_), abs=0.006)
     assert all(f"explains {share}" in page.text for share in shares)
+
+
+@pytest.mark.parametrize("name", HOSTILE[:2])
+def test_every_part_of_a_page(name):
+    figure = matplotlib.figure.Figure((3, 2))
+    figure.subplots().set_title(name, parse_math=False)
+    cells = (name, Number(1.0, name), Choice(name, True, {"id": name}))
+    table = Table((name, "b", "c"), [cells], caption=name, note=name)
+    blocks = [
+        Section(name),
+        Text(name),
+        Text(name, stress=True),
+        Points((name,), caution=True),
+        Points((name,)),
+        table,
+        Picture("picture", figure, name, alternative=name, table=table),
+    ]
+    page = ParsedPage(Page(name, blocks, contents=True).html())
+    assert_self_contained(page)
+    assert not page.named("script")
+    assert page.text.count(name.split("=")[0]) >= 12
+    (image,) = page.named("img")
+    drawing = base64.b64decode(image["src"].partition(",")[2]).decode("utf-8")
+    assert "<script" not in drawing
+    assert "<img" not in drawing
