@@ -58,8 +58,9 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize, prob
 
 def test_rank_zero_is_a_legal_result():
     X, Y = noise(50, 10, 6, 0)
-    with pytest.warns(SelectionWarning, match="No model predicts better than the means"):
+    with pytest.warns(SelectionWarning, match="No model predicts better than the means") as told:
         est = auto().fit(X, Y)
+    assert told[0].filename == __file__  # the line of the user
     assert est.best_params_ == {
         "rank": 0,
         "row_sparsity": 0,

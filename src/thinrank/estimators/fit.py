@@ -152,12 +152,6 @@ def fit_data(
     ``single`` says whether y was a vector, ``names`` are those of the responses, and ``search``
     takes the place of the choice of sizes, and of reports about the fit.
     """
-    result = _fitted(estimator, data, search)
-    estimator._keep(result, data, single, names)
-    return result
-
-
-def _fitted(estimator: Any, data: TrainingData, search: Callable[..., Found] | None) -> FitResult:
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = problem_of(estimator, solver, data)
     shown: dict[str, Any] = {}
@@ -207,7 +201,7 @@ def _fitted(estimator: Any, data: TrainingData, search: Callable[..., Found] | N
     for message, category in doubts:
         messages.append(message)
         warnings.warn(message, category, stacklevel=4)
-    return FitResult(
+    result = FitResult(
         *last.to_user(factors),
         family,
         params,
@@ -221,6 +215,8 @@ def _fitted(estimator: Any, data: TrainingData, search: Callable[..., Found] | N
         last.target_units(),
         problem.moments,
     )
+    estimator._keep(result, data, single, names)
+    return result
 
 
 def _are_counts(Y: Any) -> bool:
@@ -458,7 +454,7 @@ def find_sizes(
                 f"{_KEPT[0].upper()}{_KEPT[1:]} explain all others, or the responses: all other "
                 "coefficients are zero."
             )
-        warnings.warn(message, SelectionWarning, stacklevel=4)
+        warnings.warn(message, SelectionWarning, stacklevel=6)
         return Found(None, space, null, [message], problem)
     start = as_start(estimator.start, solver.exchanges_rows)
     fits: dict[str, Any] = {
@@ -498,7 +494,7 @@ def find_sizes(
             update(1.0)
     messages = _warnings(search, space, samples, _MEANS if problem.kept is None else _KEPT)
     for message in messages:
-        warnings.warn(message, SelectionWarning, stacklevel=4)
+        warnings.warn(message, SelectionWarning, stacklevel=6)  # the line of the user
     return Found(search, space, search.chosen, messages, last)
 
 

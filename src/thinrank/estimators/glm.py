@@ -200,8 +200,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
             responses = responses_of(y, self.family, entry_weight, names, design.prototype)
             shape = getattr(y, "shape", None) or np.asarray(y).shape
             single = len(shape) == 1 and responses.Y.shape[1] == 1
-            data = _data_of(self, design, responses, weight, groups, offset)
-            self.family_ = fit_data(self, data, single, names).family
+            data = _fit_family(self, design, responses, weight, single, names, groups, offset)
             if self.family_ is None:  # least squares
                 self.family_ = self._noise_levels(X, data, responses.family)
             self.categories_, self.target_columns_ = responses.categories, responses.names
@@ -312,15 +311,17 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         return 1.0 - total / null
 
 
-def _data_of(
+def _fit_family(
     estimator: Any,
     design: Design,
     responses: Responses,
     weight: Array | None,
+    single: bool,
+    names: Any,
     groups: Any,
     offset: Any = None,
 ) -> TrainingData:
-    """The data of a fit to responses of any family."""
+    """Fit responses of any family, store the result, and return the data of the fit."""
     shape = tuple(responses.Y.shape)
     kept = always_kept(estimator)
     check_parameters(
@@ -338,7 +339,9 @@ def _data_of(
     check_magnitudes("X", design, estimator.standardize)
     check_magnitudes("Y", Dense(responses.Y))
     data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, groups=groups)
-    return responses.added_to(data)
+    data = responses.added_to(data)
+    estimator.family_ = fit_data(estimator, data, single, names).family
+    return data
 
 
 @dataclass(eq=False, repr=False)
@@ -462,8 +465,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
-            data = _data_of(self, design, responses, weight, groups)
-            self.family_ = fit_data(self, data, single=False, names=names).family
+            _fit_family(self, design, responses, weight, False, names, groups)
         return self
 
     def decision_function(self, X: Any) -> Array:
