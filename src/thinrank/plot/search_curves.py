@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# A ring around a star is readable if both are the same model.
+_RING: dict[str, Any] = {"marker": "o", "markersize": 14, "markerfacecolor": "none", "zorder": 5}
+_RING |= {"markeredgecolor": INK, "markeredgewidth": 1.4, "label": "one standard error"}
+_STAR: dict[str, Any] = {"marker": "*", "markersize": 12, "color": POSITIVE, "zorder": 6}
+_STAR |= {"markeredgecolor": "white", "label": "chosen"}
+
+
 @canvas.documented
 def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     """Draw the held-out error (or criterion) of the models that were tried.
@@ -78,13 +85,13 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
         _draw_line(ax, rank, lines[rank], records, color, thick=rank == best_rank)
     if null is not None:
         ax.axhline(null.objective, color=GRAY, linestyle=":", label="no predictors")
-    marked = {"one standard error": one_standard_error(records), "chosen": chosen}
-    found = {label: record for label, record in marked.items() if record is not None}
-    for label, record in found.items():
-        _mark(ax, label, record)
+    marked = (one_standard_error(records), _RING), (chosen, _STAR)
+    for record, look in marked:
+        if record is not None and record.sizes is not None:  # which may have no predictors
+            ax.plot(record.sizes.rows, record.objective, linestyle="none", **look)
     points = [point for rank in ranks for point in lines[rank]]
     rows = [row for row, _ in points]
-    zero = any(record is null for record in found.values())
+    zero = null is not None and any(record is null for record, _ in marked)
     if zero or not (points and canvas.log_scale(ax, "x", min(rows), max(rows))):
         canvas.whole_numbers(ax, "x")
     scores = [score for _, score in points] + ([] if null is None else [null.objective])
@@ -170,18 +177,3 @@ def _draw_line(
     scores = [record.objective for record in fitted.values()]
     look |= {"fmt": "o", "markersize": 4, "elinewidth": 0.8, "capsize": 2}
     ax.errorbar(list(fitted), scores, yerr=errors if bars else None, **look)
-
-
-# Marker of a model by its label; a ring around a star is readable if both are the same model.
-_RING: dict[str, Any] = {"marker": "o", "markersize": 14, "markerfacecolor": "none"}
-_STAR: dict[str, Any] = {"marker": "*", "markersize": 12, "color": POSITIVE, "zorder": 6}
-_MARKS = {
-    "one standard error": _RING | {"markeredgecolor": INK, "markeredgewidth": 1.4, "zorder": 5},
-    "chosen": _STAR | {"markeredgecolor": "white"},
-}
-
-
-def _mark(ax: Axes, label: str, record: Record) -> None:
-    """Mark a model, which may have no predictors."""
-    assert record.sizes is not None
-    ax.plot([record.sizes.rows], [record.objective], linestyle="none", label=label, **_MARKS[label])

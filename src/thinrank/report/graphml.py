@@ -62,22 +62,17 @@ def write_graphml(est: Any, path: Path | str) -> Path:
         node = ElementTree.SubElement(graph, "node", id=identity)
         _data(node, "name", _FORBIDDEN.sub("\ufffd", name))
         _data(node, "kind", kind)
-    edges = [
-        (f"p{model.selected[i]}", f"f{j + 1}", model.predictor_loadings[i, j])
-        for i, j in np.argwhere(model.predictor_loadings)
-    ]
-    edges += [
-        (f"f{j + 1}", f"r{i}", model.response_loadings[i, j])
-        for i, j in np.argwhere(model.response_loadings)
-    ]
-    kept = np.isin(rows, model.kept)
-    edges += [
-        (f"p{rows[i]}", f"r{columns[j]}", values[i, j])
-        for i, j in np.argwhere(values * kept[:, None])
-    ]
-    for source, target, weight in edges:
-        edge = ElementTree.SubElement(graph, "edge", source=source, target=target)
-        _data(edge, "weight", f"{float(weight):.9g}")
+    factors = [f"f{j + 1}" for j in range(model.rank)]
+    responses = [f"r{i}" for i in range(len(model.response_names))]
+    direct = values * np.isin(rows, model.kept)[:, None]
+    for sources, targets, weights in (
+        ([f"p{i}" for i in model.selected], factors, model.predictor_loadings),
+        (factors, responses, model.response_loadings.T),
+        ([f"p{i}" for i in rows], [responses[j] for j in columns], direct),
+    ):
+        for i, j in np.argwhere(weights):
+            edge = ElementTree.SubElement(graph, "edge", source=sources[i], target=targets[j])
+            _data(edge, "weight", f"{float(weights[i, j]):.9g}")
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')

@@ -44,6 +44,12 @@ _UNITS = (
     "otherwise in the units of the data, squared."
 )
 
+_HELD_OUT = (
+    " held out: for rows that were left out of the fit, of the model that was best for these rows. "
+    "It is therefore optimistic, most of all with few samples; cross_val_score repeats the choice "
+    "in every fold."
+)
+
 
 def write(
     est: Any,
@@ -136,7 +142,7 @@ def write(
             *_coefficients(est, model, summary, frequency),
             Section("Responses"),
             summary_table(summary, "responses", len(model.r2)),
-            *_optimism(model, summary),
+            *([] if model.held_out_r2 is None else [Text(summary.measure + _HELD_OUT)]),
             *_factors(est, model, summary),
             *_data(est, model, X, Y, sample_names),
             *_choice(est),
@@ -220,18 +226,6 @@ def _coefficients(
             "much a predictor contributes to the factors, weighted by what these explain, as the "
             "VIP of partial least squares; the mean of its squares over all predictors is 1."
         ),
-    ]
-
-
-def _optimism(model: Findings, summary: Summary) -> list[Block]:
-    if model.held_out_r2 is None:
-        return []
-    return [
-        Text(
-            f"{summary.measure} held out: for rows that were left out of the fit, of the "
-            "model that was best for these rows. It is therefore optimistic, most of all with few "
-            "samples; cross_val_score repeats the choice in every fold."
-        )
     ]
 
 
