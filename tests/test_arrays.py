@@ -22,50 +22,12 @@ def test_as_float_array_makes_the_rest_float64(library, kind):
     np.testing.assert_array_equal(library.numpy(out), [[0.0, 1.0], [1.0, 1.0]])
 
 
-def test_as_float_array_takes_lists():
-    out = arrays.as_float_array([[1, 2]])
-    assert isinstance(out, np.ndarray)
-    assert out.dtype == np.float64
-
-
 def test_as_float_array_refuses_complex_numbers(library):
     with pytest.raises(ValueError, match="Complex data not supported"):
         arrays.as_float_array(library.array([1.0, 2.0], "complex128"))
 
 
-def test_there_and_back(library, dtype, rng):
-    x = rng.standard_normal((3, 2)).astype(dtype)
-    there = arrays.from_numpy(x, like=library.array([0.0], dtype))
-    library.check(there, arrays.zeros((2, 3), like=there), dtype=dtype)
-    back = arrays.to_numpy(there)
-    assert type(back) is np.ndarray
-    assert back.dtype == dtype
-    np.testing.assert_array_equal(back, x)
-
-
-def test_numbers_of_a_dtype(library, dtype):
-    x = library.array([0.0], dtype)
-    assert arrays.eps(x) == np.finfo(dtype).eps
-    assert arrays.itemsize(x) == np.dtype(dtype).itemsize
-
-
-def test_norm_and_inner_are_python_numbers(library, dtype):
-    a, b = library.array([[3, 0], [0, 4]], dtype), library.array([[1, 9], [9, 2]], dtype)
-    for out, expected in ((arrays.norm(a), 5.0), (arrays.inner(a, b), 11.0)):
-        assert type(out) is float
-        assert out == pytest.approx(expected)
-
-
 # --------------------------------------------------------------------------- rows and columns
-
-
-def test_take(library, dtype):
-    a = library.array(np.arange(12).reshape(4, 3), dtype)
-    rows = arrays.take_rows(a, library.index([3, 1]))
-    columns = arrays.take_columns(a, library.index([2, 0]))
-    library.check(rows, columns, dtype=dtype)
-    np.testing.assert_array_equal(library.numpy(rows), [[9, 10, 11], [3, 4, 5]])
-    np.testing.assert_array_equal(library.numpy(columns), [[2, 0], [5, 3], [8, 6], [11, 9]])
 
 
 @pytest.mark.parametrize("index", [[], [1, 3], [0, 1, 2, 3, 4]])
@@ -77,24 +39,6 @@ def test_scatter_rows(library, dtype, rng, index, tail):
     expected = np.zeros((5, *tail), dtype=dtype)
     expected[index] = rows
     np.testing.assert_array_equal(library.numpy(out), expected)
-
-
-def test_add_to_diagonal(library, dtype):
-    a = np.arange(9.0).reshape(3, 3)
-    out = arrays.add_to_diagonal(library.array(a, dtype), 0.5)
-    library.check(out, dtype=dtype)
-    np.testing.assert_array_equal(library.numpy(out), a + 0.5 * np.eye(3))
-
-
-def test_row_norms_squared(library, dtype):
-    out = arrays.row_norms_squared(library.array([[3, 4], [0, 0], [1, 2]], dtype))
-    library.check(out, dtype=dtype)
-    np.testing.assert_allclose(library.numpy(out), [25, 0, 5], rtol=4 * np.finfo(dtype).eps)
-
-
-def test_select(library):
-    out = arrays.true_positions(library.array([1, 0, 0, 1, 1], "bool"))
-    np.testing.assert_array_equal(library.numpy(out), [0, 3, 4])
 
 
 @pytest.mark.parametrize(
@@ -155,12 +99,6 @@ def test_rows_that_differ_by_rounding_are_ties(library, dtype, times):
         np.testing.assert_array_equal(kept, expected)
 
 
-def test_rows_that_differ_by_more_are_no_ties(library, dtype):
-    values = np.array([5.0, 5.0 * (1 + 4 * np.finfo(dtype).eps ** 0.5)])
-    kept = top_rows(library.array(values[:, None], dtype), 1)
-    np.testing.assert_array_equal(library.numpy(kept), [1])
-
-
 @pytest.mark.parametrize(
     ("values", "count", "expected"),
     [
@@ -173,14 +111,6 @@ def test_top_rows_of_what_is_not_finite(library, dtype, values, count, expected)
     with np.errstate(invalid="ignore", over="ignore"):
         kept = top_rows(library.array(np.array(values)[:, None], dtype), count)
     np.testing.assert_array_equal(library.numpy(kept), expected)
-
-
-def test_top_rows_of_what_is_not_a_number(library, dtype):
-    """Not a number is not among the largest."""
-    block = library.array([[3.0], [np.nan], [5.0], [4.0]], dtype)
-    with np.errstate(invalid="ignore"):
-        kept = library.numpy(top_rows(block, 2))
-    assert set(kept) <= {0, 2, 3}
 
 
 def test_top_rows_of_very_large_numbers(library, dtype):
@@ -205,43 +135,6 @@ def test_logistic_functions_do_not_overflow(library, dtype):
     expected = [share, positive, share, special.expit(-x)]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(library.numpy(one), other, rtol=tol, atol=1e-40)
-
-
-def test_limits_of_entries(library, dtype):
-    x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
-    bounds = library.array([0.0, -1.0], dtype)
-    outputs = [
-        (arrays.at_least(x, 0.25), [[0.25, 0.5], [3.0, 0.25]]),
-        (arrays.at_most(x, 0.25), [[-1.0, 0.25], [0.25, -2.0]]),
-        (arrays.at_least(x, bounds), [[0.0, 0.5], [3.0, -1.0]]),
-        (arrays.at_most(x, bounds), [[-1.0, -1.0], [0.0, -2.0]]),
-    ]
-    for found, expected in outputs:
-        library.check(found, dtype=dtype)
-        np.testing.assert_array_equal(library.numpy(found), expected)
-
-
-def test_logarithm_of_zero_is_finite(library, dtype):
-    x = library.array([0.0, 1.0, 5.0], dtype)
-    found = arrays.log_or_smallest(x)
-    library.check(found, x * found, dtype=dtype)
-    tol = 1e-6 if dtype == "float32" else 1e-14
-    smallest = np.log(np.finfo(dtype).tiny)
-    np.testing.assert_allclose(library.numpy(found), [smallest, 0.0, np.log(5.0)], rtol=tol)
-    assert library.numpy(x * found)[0] == 0.0
-
-
-@pytest.mark.parametrize("columns", [1, 3, 20])
-def test_sums_and_maxima_of_rows(library, dtype, rng, columns):
-    x = rng.standard_normal((6, columns))
-    own = library.array(x, dtype)
-    library.check(arrays.row_sums(own), arrays.row_maxima(own), dtype=dtype)
-    tol = 1e-5 if dtype == "float32" else 1e-13
-    for found, expected in [
-        (arrays.row_sums(own), x.sum(axis=1, keepdims=True)),
-        (arrays.row_maxima(own), x.max(axis=1, keepdims=True)),
-    ]:
-        np.testing.assert_allclose(library.numpy(found), expected, rtol=tol, atol=tol)
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -7,7 +7,7 @@ from contract import assert_acts_like, peak_of
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import thinrank as tr
-from thinrank.designs import Dense, Operator, Sparse, Transformed, as_design
+from thinrank.designs import Dense, Operator, Transformed, as_design
 
 N, P = 13, 300
 
@@ -72,12 +72,6 @@ def test_dense_designs_of_every_library(library, dtype, which):
     assert_acts_like(design, explicit(matrix(), **parts(which)), library, dtype)
 
 
-def test_transformed_designs_nest():
-    inner = Transformed(Sparse(sp.csr_array(matrix())), **parts("center and columns"))
-    X = explicit(explicit(matrix(), **parts("center and columns")), **parts("rows"))
-    assert_acts_like(Transformed(inner, **parts("rows")), X)
-
-
 # --------------------------------------------------------------------------- dtype and validity
 
 
@@ -95,12 +89,6 @@ def test_integers_become_float64(wrap):
 def test_complex_numbers_are_refused(wrap):
     with pytest.raises(ValueError, match="Complex data not supported"):
         as_design(wrap(np.eye(3) * 1j))
-
-
-@pytest.mark.parametrize("X", [np.zeros(3), np.zeros((2, 2, 2)), sp.coo_array(np.zeros(3))])
-def test_designs_are_matrices(X):
-    with pytest.raises(ValueError, match="X must be a matrix"):
-        as_design(X)
 
 
 def test_operator_without_dtype_is_float64():

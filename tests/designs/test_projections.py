@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from contract import assert_acts_like, peak_of
-from scipy.sparse.linalg import aslinearoperator
 from test_designs import BASES, N, P, matrix
 
 from thinrank.designs import (
-    ColumnSubset,
     Dense,
     Transformed,
     as_design,
@@ -106,21 +104,6 @@ def test_duplicates_share_the_coefficient():
     np.testing.assert_allclose(coefficients[:, 0], [0.5, 0.25])
 
 
-def test_nothing_is_left_of_as_many_columns_as_rows():
-    rng = np.random.default_rng(0)
-    design, basis = project_out(as_design(rng.standard_normal((5, 4))), rng.standard_normal((5, 9)))
-    assert basis.basis.shape == (5, 5)
-    np.testing.assert_allclose(design.columns(np.arange(4)), 0, atol=1e-12)
-
-
-def test_constant_columns_only():
-    X, Z = matrix(), np.full((N, 2), 7.0)
-    design, basis = project_out(as_design(X), Z, center=True)
-    assert basis.basis.shape == (N, 0)
-    np.testing.assert_array_equal(design.columns(np.arange(P)), X)
-    np.testing.assert_array_equal(basis.coefficients(design.removed.V.T), np.zeros((2, P)))
-
-
 def test_explained_columns_are_within_rounding_errors(dtype):
     rng = np.random.default_rng(0)
     Z = (rng.standard_normal((500, 4)) * [1, 1e3, 1e-3, 1] + [0, 1e4, 0, 3]).astype(dtype)
@@ -135,17 +118,6 @@ def test_explained_columns_are_within_rounding_errors(dtype):
 def test_infinite_sums_of_squares_are_refused():
     with pytest.raises(ValueError, match="sums of squares"), np.errstate(over="ignore"):
         kept_basis(np.full((3, 1), 1e200), like=np.zeros(0))
-
-
-def test_under_and_above_other_designs():
-    X, Z = matrix(), kept()
-    index, scale = np.arange(10, 200, 3), np.random.default_rng(1).uniform(1, 2, P)
-    expected = X - Z @ explained(Z, X, np.ones(N))
-    design, _ = project_out(as_design(sp.csr_array(X)), Z)
-    outer = ColumnSubset(Transformed(design, column_scale=scale), index)
-    assert_acts_like(outer, (expected * scale)[:, index])
-    inner, _ = project_out(ColumnSubset(as_design(aslinearoperator(X)), index), Z)
-    assert_acts_like(inner, expected[:, index])
 
 
 def test_sparse_stays_sparse():

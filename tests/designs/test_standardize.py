@@ -68,13 +68,6 @@ def test_standardize(library, dtype, weighted, center, scale):
         assert out.inverse_scale is None
 
 
-def test_weights_are_taken_in_the_dtype_of_the_design(library):
-    design = as_design(library.array(matrix(), "float32"))
-    out = standardize(design, sample_weight=library.array(weights(), "float64"))
-    product = out.design @ library.array(np.eye(P), "float32")
-    library.check(product, out.center, out.scale, dtype="float32")
-
-
 @pytest.mark.parametrize("wrap", WRAPS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_kind_of_design(wrap, weighted):

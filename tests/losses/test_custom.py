@@ -49,20 +49,6 @@ def test_capabilities_are_what_was_given(numpy_library):
         tr.minimize(bare, rank=1, start="lasso")
 
 
-def test_numpy_float64_is_the_default():
-    loss = Custom(lambda factors: (0.0, factors.U, factors.V), (3, 2))
-    assert type(loss.prototype) is np.ndarray
-    assert loss.prototype.dtype == np.float64
-
-
-def test_a_numpy_number_for_smoothness_keeps_float32(library):
-    # np.linalg.norm gives one; NumPy would make float64 of everything that meets it
-    loss = logistic(library, "float32", smoothness=np.float64(1.0))
-    for start in ("spectral", tr.starts.Lasso(np.float64(0.01))):
-        factors = tr.minimize(loss, rank=2, start=start, max_iter=5, tol=0).factors
-        library.check(factors.U, factors.V, dtype="float32")
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -50,13 +50,6 @@ def test_integer_weights_equal_repeated_rows(library, form, least, p):
     assert_equal_losses(library, loss, other)
 
 
-def test_weights_may_be_a_list():
-    X, Y, _ = data()
-    loss = LeastSquares(X, Y, sample_weight=[1] * 10 + [0] * 10)
-    assert loss.samples == 10.0
-    assert loss.noise() == pytest.approx(LeastSquares(X[:10], Y[:10]).noise())
-
-
 # --------------------------------------------------------------------------- folds
 
 
@@ -106,18 +99,6 @@ def test_folds_among_rows_that_count():
 # --------------------------------------------------------------------------- spectra
 
 
-@pytest.mark.parametrize("shape", [(30, 12), (12, 30), (450, 420)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_smoothness_is_a_close_upper_bound(shape, weighted):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal(shape)
-    weight = rng.integers(0, 3, shape[0]) if weighted else np.ones(shape[0])
-    loss = LeastSquares(X, np.ones((shape[0], 1)), sample_weight=weight, ridge=0.25)
-    truth = 0.25 + np.linalg.norm(np.sqrt(weight)[:, None] * X, 2) ** 2 / weight.sum()
-    assert loss.smoothness() >= truth * (1 - 1e-9)
-    assert loss.smoothness() <= truth * 1.01
-
-
 @pytest.mark.parametrize("form", ["direct", "gram"])
 def test_curvature(form):
     X, Y, rng = data()
@@ -126,13 +107,6 @@ def test_curvature(form):
     rows = np.array([1, 2, 6])
     values = np.linalg.eigvalsh((X[:, rows].T * weight) @ X[:, rows] / weight.sum()) + 0.5
     assert loss.curvature(rows) == pytest.approx((values[0], values[-1]), rel=1e-8)
-
-
-def test_curvatures_of_denoising(library):
-    loss = Denoising(library.array(np.ones((3, 2))), ridge=0.5)
-    assert loss.smoothness() == 1.5
-    assert loss.curvature(library.index([0])) == (1.5, 1.5)
-    np.testing.assert_array_equal(library.numpy(loss.row_scales()), [1, 1, 1])
 
 
 # --------------------------------------------------------------------------- noise
@@ -148,11 +122,6 @@ def test_noise_of_a_low_rank_matrix(sigma):
     assert LeastSquares(X, Y).noise() == pytest.approx(sigma, rel=0.15)
     assert Denoising(Y).noise() == pytest.approx(sigma, rel=0.15)
     assert Denoising(Y.T).noise() == pytest.approx(sigma, rel=0.15)
-
-
-def test_noise_of_many_responses():
-    Y = 2.0 * np.random.default_rng(0).standard_normal((100, 900))
-    assert Denoising(Y).noise() == pytest.approx(2.0, rel=0.05)
 
 
 # --------------------------------------------------------------------------- responses
@@ -249,21 +218,3 @@ def test_data_are_finite(bad):
         LeastSquares(X, Y)
     with pytest.raises(ValueError, match=r"\bM\b.*finite"):
         Denoising(Y)
-
-
-def test_numbers_become_floats():
-    X, Y, _ = data()
-    assert LeastSquares(X.astype("float32"), Y).Y.prototype.dtype == np.float32
-    assert LeastSquares([[1, 2], [3, 4]], [[1], [0]]).prototype.dtype == np.float64
-    assert Denoising([[1, 2], [3, 4]]).prototype.dtype == np.float64
-
-
-def test_held_products_respect_the_budget(monkeypatch):
-    X, Y, _ = data()
-    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")
-    loss = LeastSquares(X, Y)
-    assert loss.form == "direct"
-    with pytest.raises(MemoryError, match=r'form="direct".*"spectral"'):
-        loss.cross()
-    answer = tr.minimize(loss, rank=2, max_iter=3, tol=0)  # needs no held product
-    assert np.isfinite(answer.value)

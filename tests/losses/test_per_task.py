@@ -4,11 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import thinrank as tr
 from thinrank import Factors
-from thinrank.designs import BlockDiagonal, Dense
 from thinrank.losses import LeastSquares, PerTask
 
 N, P, K, R = 30, 7, 4, 2
@@ -77,17 +75,6 @@ def test_every_library(library, dtype):
     assert value == pytest.approx(reference[0], rel=tol)
     np.testing.assert_allclose(library.numpy(gradient_u), reference[1], rtol=tol, atol=tol)
     np.testing.assert_allclose(library.numpy(gradient_v), reference[2], rtol=tol, atol=tol)
-
-
-def test_sparse_and_block_designs():
-    X, y = data()
-    X[:15, 3:] = X[15:, :3] = 0
-    blocks = BlockDiagonal([Dense(X[:15, :3]), Dense(X[15:, 3:])])
-    expected = PerTask(X, y, MIXED).value_and_gradient(point())
-    for design in (sp.csr_array(X), blocks):
-        loss = PerTask(design, y, MIXED)
-        for found, right in zip(loss.value_and_gradient(point()), expected, strict=True):
-            np.testing.assert_allclose(found, right, atol=1e-9)
 
 
 def test_the_same_rows_for_all_tasks_are_least_squares():
@@ -182,19 +169,6 @@ def test_errors_name_the_argument(change, message):
     X, y = data()
     with pytest.raises(ValueError, match=message):
         PerTask(**({"X": X, "y": y, "task": MIXED} | change))
-
-
-def test_another_ridge_is_another_curvature():
-    """Also after the curvature of the first was asked for."""
-    loss = PerTask(*data(), MIXED, K, ridge=0.5)
-    known = loss.smoothness()
-    assert loss.with_ridge(2.0).smoothness() == pytest.approx(known + 1.5)
-    largest = max(
-        np.linalg.eigvalsh(data()[0][t == MIXED].T @ data()[0][t == MIXED] / np.sum(t == MIXED))[-1]
-        for t in range(K)
-    )
-    assert loss.smoothness() >= 0.5 + largest * (1 - 1e-12)
-    np.testing.assert_allclose(loss.smoothness(), 0.5 + largest, rtol=0.05)
 
 
 def test_without_limits_every_task_has_its_own_least_squares():

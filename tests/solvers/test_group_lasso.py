@@ -68,20 +68,6 @@ def test_path_equals_scikit_learn_at_every_penalty(p):
     np.testing.assert_array_equal(nonzero_rows(path[-1]), found)
 
 
-def test_path_is_computed_as_it_is_asked_for(rng):
-    X, Y = rng.standard_normal((20, 5)), rng.standard_normal((20, 2))
-    asked = []
-
-    def penalties():
-        for penalty in (0.3, 0.2, 0.1):
-            asked.append(penalty)
-            yield penalty
-
-    path = group_lasso_path(X, Y, penalties())
-    np.testing.assert_allclose(next(path), group_lasso(X, Y, 0.3), atol=1e-9)
-    assert asked == [0.3]
-
-
 def test_without_penalty_it_is_least_squares_of_least_norm(rng):
     X, Y = rng.standard_normal((10, 30)), rng.standard_normal((10, 3))
     np.testing.assert_allclose(group_lasso(X, Y, 0.0), np.linalg.pinv(X) @ Y, atol=1e-9)

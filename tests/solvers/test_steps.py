@@ -5,7 +5,6 @@ import pytest
 
 import thinrank as tr
 from thinrank import Factors
-from thinrank.core.contracts import Trial
 from thinrank.losses import Custom, Denoising, LeastSquares
 from thinrank.solvers import GDT, Constant, Safeguarded, Theory
 
@@ -62,12 +61,6 @@ def test_theory_is_the_formula(library, scale):
     assert rule.longer(step) == step
 
 
-def test_theory_needs_curvature():
-    bare = Custom(lambda factors: (0.0, factors.U, factors.V), (8, 5))
-    with pytest.raises(TypeError, match=r'step="theory" needs .* .curvature.'):
-        Theory().first(bare, Factors(np.ones((8, 1)), np.ones((5, 1))), 1.0)
-
-
 def test_safeguarded_begins_with_what_the_loss_knows(library):
     U, V, factors = sparse_point(library)
     spectral = np.linalg.norm(np.vstack([U, V]), 2) ** 2
@@ -84,27 +77,6 @@ def test_safeguarded_begins_with_what_the_loss_knows(library):
     # without either, by the mean curvature: here ∇f = 7·Θ
     unknown = Custom(lambda f: (0.0, 7 * f.theta @ f.V, 7 * f.theta.T @ f.U), (8, 5), like=like)
     assert first(unknown) == pytest.approx(1 / (7 * spectral))
-
-
-def trial(after, *, slope_after=-0.5, rounding=1e-16):
-    # the model promises 1 − 1 + ½·1/1 = 0.5
-    return Trial(1.0, 1.0, after, -1.0, slope_after, 1.0, rounding)
-
-
-@pytest.mark.parametrize("after", [0.49, -3.0])
-def test_safeguarded_accepts_what_the_model_promises(after):
-    assert Safeguarded().accepts(trial(after))
-
-
-@pytest.mark.parametrize("after", [0.51, 2.0, float("inf"), float("nan")])
-def test_safeguarded_refuses_what_the_model_does_not(after):
-    assert not Safeguarded().accepts(trial(after))
-
-
-@pytest.mark.parametrize(("slope_after", "accepted"), [(-0.5, True), (0.0, True), (0.5, False)])
-def test_safeguarded_looks_at_slopes_where_values_say_nothing(slope_after, accepted):
-    given = trial(0.5, slope_after=slope_after, rounding=1.0)
-    assert Safeguarded().accepts(given) is accepted
 
 
 def problem(kind, seed):

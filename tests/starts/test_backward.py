@@ -50,13 +50,6 @@ def test_rows_are_those_of_recursive_elimination(n, p, wrap):
             np.testing.assert_array_equal(found, eliminated(X, Y, count))
 
 
-def test_rows_are_nested():
-    X, Y = data(1)
-    sets = [set(rows_of(X, Y, count).tolist()) for count in (2, 5, 9, 16)]
-    assert [len(rows) for rows in sets] == [2, 5, 9, 16]
-    assert sets[0] < sets[1] < sets[2] < sets[3]
-
-
 def test_constant_predictors_are_left_out():
     X, Y = data(2)
     X[:, [3, 7]] = 0.0
@@ -94,10 +87,6 @@ def test_every_library(library, dtype):
 def test_only_quadratic_losses():
     with pytest.raises(TypeError, match=r'start="backward" needs .*quadratic'):
         Backward()(Custom(lambda f: (0.0, f.U, f.V), shape=(8, 8)), 2, 3, 3, 0)
-
-
-def test_nothing_to_fit():
-    assert Backward()(LeastSquares(np.zeros((10, 4)), np.ones((10, 2))), 1, 2, 2, 0).rank == 0
 
 
 def test_the_row_space_of_an_approximation_is_in_its_units():

@@ -89,23 +89,6 @@ def test_a_large_penalty_leaves_nothing(kind):
     assert not np.any(solve(kind, LeastSquares(X, Y), penalty))
 
 
-def test_nothing_to_fit(library):
-    zeros = library.array(np.zeros((5, 3)))
-    theta = Proximal(shrink_entries).solve(LeastSquares(zeros, zeros), library.array(np.zeros(3)))
-    np.testing.assert_array_equal(library.numpy(theta), np.zeros((3, 3)))
-
-
-def test_proximal_maps(library, dtype):
-    theta = library.array([[3.0, -4.0], [0.3, 0.4], [0.0, 0.0], [-2.0, 0.0]], dtype)
-    amount = library.array([[1.0], [1.0], [1.0], [0.0]], dtype)
-    entries, rows = shrink_entries(theta, amount), shrink_rows(theta, amount)
-    library.check(entries, rows, dtype=dtype)
-    np.testing.assert_allclose(library.numpy(entries), [[2, -3], [0, 0], [0, 0], [-2, 0]])
-    np.testing.assert_allclose(
-        library.numpy(rows), [[2.4, -3.2], [0, 0], [0, 0], [-2, 0]], rtol=1e-6
-    )
-
-
 def test_a_warm_start_ends_near_the_solution():
     """The tolerance is relative to the gradient at zero, from any start."""
     X, Y = data("n > p")

@@ -76,17 +76,6 @@ def test_a_deficient_start_gets_what_it_misses(library, dtype, have):
     assert np.abs(added).max() > 0
 
 
-def test_a_worse_start_is_still_completed(library):
-    # twice too far: the gradient at zero is no way down from here
-    M = np.diag([4.0, 3.0, 2.0, 0.0])
-    loss = Denoising(library.array(M))
-    start = Factors(library.array([[4.0], [0], [0], [0]]), library.array([[2.0], [0], [0], [0]]))
-    out = complete_rank(start, loss, 3, 0)
-    assert out.rank == 3
-    answer = tr.minimize(loss, rank=3, start=start)
-    np.testing.assert_allclose(library.numpy(answer.factors.theta), M, atol=1e-5)
-
-
 def test_no_more_rank_than_there_is(library):
     M = np.zeros((6, 5))
     M[0, 0], M[1, 1] = 3, 2
@@ -110,12 +99,3 @@ def test_nothing_to_fit_has_rank_0(library, name):
     assert answer.value == 0.0
     assert answer.status.outcome is Outcome.ZERO
     assert answer.status.converged
-
-
-def test_zero_factors_of_positive_rank_are_completed(library):
-    M = np.outer([1.0, 2.0, 0.0], [3.0, 4.0])
-    loss = Denoising(library.array(M))
-    zero = Factors(library.array(np.zeros((3, 1))), library.array(np.zeros((2, 1))))
-    for start in (zero, zero.theta, lambda *_: zero):
-        answer = tr.minimize(loss, rank=1, start=start)
-        np.testing.assert_allclose(library.numpy(answer.factors.theta), M, atol=1e-5)

@@ -73,40 +73,6 @@ def test_derivatives_far_from_the_data(name, center):
 
 
 @each_family
-def test_together_and_one_by_one(name):
-    family, y = FAMILIES[name], responses(name, N)
-    eta = 5 * np.random.default_rng(4).standard_normal((N, Q))
-    before = y.copy(), eta.copy()
-    value, derivative, curvature = family.value_and_derivatives(y, eta)
-    np.testing.assert_allclose(family.value(y, eta), value, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(family.derivative(y, eta), derivative, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(family.curvature(y, eta), curvature, rtol=1e-9)
-    np.testing.assert_allclose(family.deviance(y, eta), 2 * value, rtol=1e-9, atol=1e-9)
-    family.weight_for_fit(y, eta), family.hessian_product(y, eta, eta), family.mean(eta)
-    np.testing.assert_array_equal(y, before[0])  # inputs are not overwritten
-    np.testing.assert_array_equal(eta, before[1])
-    kept = derivative.copy()
-    value *= 2.0  # callers may overwrite the results
-    curvature *= 2.0
-    np.testing.assert_array_equal(derivative, kept)
-
-
-@each_family
-def test_for_fit_with_prepared_responses(name):
-    family, y = FAMILIES[name], responses(name, N)
-    eta = np.random.default_rng(3).uniform(-2.0, 2.0, (N, Q))
-    value, derivative, weight = family.for_fit(y, eta, family.prepared(y))
-    for found, expected in zip((value, derivative, weight), family.for_fit(y, eta), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(value, family.value(y, eta), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(derivative, family.derivative(y, eta), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(weight, family.weight_for_fit(y, eta), rtol=1e-9)
-    kept = weight.copy()
-    assert (family.for_newton(y, weight) >= 0).all()
-    np.testing.assert_array_equal(weight, kept)
-
-
-@each_family
 def test_zero_at_a_perfect_fit_and_positive_elsewhere(name):
     family, y = FAMILIES[name], responses(name, N)
     mean = y / y.sum(axis=1, keepdims=True) if isinstance(family, Multinomial) else y

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from family_points import DISPERSIONS, FAMILIES, SCALES, Q, responses
+from family_points import FAMILIES, Q, responses
 
 from thinrank.losses.families import (
     Bernoulli,
@@ -110,12 +110,6 @@ def test_invalid_dispersions():
         NegativeBinomial([0.1, -0.1])
 
 
-def test_parameters_of_other_libraries(library):
-    np.testing.assert_array_equal(Gaussian(library.array(SCALES)).scale, SCALES)
-    taken = NegativeBinomial(library.array(DISPERSIONS)).take(library.index([2, 0]))
-    np.testing.assert_array_equal(taken.dispersion, DISPERSIONS[[2, 0]])
-
-
 # ------------------------------------------------------------------------------ columns
 
 
@@ -138,9 +132,3 @@ def test_multinomial_is_taken_whole():
         with pytest.raises(ValueError, match="must be taken together"):
             family.take(columns)
     assert isinstance(Multinomial(3).take(np.arange(3)), Family)
-
-
-def test_scales_that_were_given_stay():
-    np.testing.assert_array_equal(Gaussian().with_scale(np.array([2.0, 3.0])).scale, [2, 3])
-    given = Gaussian([1.0, 5.0])
-    np.testing.assert_array_equal(given.with_scale(np.array([2.0, 3.0])).scale, [1, 5])

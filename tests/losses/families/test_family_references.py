@@ -56,24 +56,6 @@ def test_multinomial_is_the_log_loss():
     assert Multinomial().value(y, eta).sum(axis=1).mean() == pytest.approx(expected, rel=1e-8)
 
 
-def test_multinomial_counts_are_differences_of_log_probabilities():
-    y, eta = responses("multinomial counts", N), predictors(3)
-    fitted = stats.multinomial(6, special.softmax(eta, axis=1)).logpmf(y)
-    saturated = stats.multinomial(6, y / 6).logpmf(y)
-    found = Multinomial().value(y, eta).sum(axis=1)
-    np.testing.assert_allclose(found, saturated - fitted, atol=1e-9)
-
-
-def test_multinomial_does_not_depend_on_a_common_shift():
-    y, eta = responses("multinomial counts", N), predictors(3)
-    for one, other in zip(
-        Multinomial().value_and_derivatives(y, eta),
-        Multinomial().value_and_derivatives(y, eta + 650.0),
-        strict=True,
-    ):
-        np.testing.assert_allclose(one, other, atol=1e-9)
-
-
 def test_multinomial_without_an_observed_category():
     y = np.zeros((2, 3))
     for output in Multinomial().value_and_derivatives(y, predictors(3)[:2]):
@@ -101,13 +83,6 @@ def test_negative_binomial_without_dispersion_is_poisson():
             strict=True,
         ):
             np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-8)
-
-
-def test_negative_binomial_weight_is_the_mean_of_the_curvature():
-    family, eta = NegativeBinomial(0.7), predictors(3)
-    y = np.exp(eta)  # the curvature is linear in y, so that its mean is that at the mean
-    np.testing.assert_allclose(family.weight_for_fit(0 * y, eta), family.curvature(y, eta))
-    np.testing.assert_allclose(family.weight_for_fit(y, eta), y / (1 + 0.7 * y))
 
 
 def test_huber_against_scipy():

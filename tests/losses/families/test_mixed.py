@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from thinrank.losses.families import (
-    Bernoulli,
     Gaussian,
     Huber,
     Mixed,
     Multinomial,
     NegativeBinomial,
     Poisson,
-    combined,
 )
 
 N = 25
@@ -76,16 +74,6 @@ def test_estimates_equal_the_pieces():
     np.testing.assert_array_equal(fitted.scale_of(9)[1:5], 1.0)
 
 
-def test_attributes():
-    assert FAMILY.curvature_bound is None
-    assert FAMILY.units
-    assert not FAMILY.separable
-    bounded = Mixed([Bernoulli(), Multinomial()], [[0], [1, 2]])
-    assert bounded.curvature_bound == 0.5
-    assert not bounded.units
-    assert Mixed([Bernoulli(), Poisson()], [[0], [1]]).separable
-
-
 def test_some_columns_of_some_families():
     y, eta, _ = data()
     columns = np.array([4, 6, 0, 8])
@@ -97,15 +85,6 @@ def test_some_columns_of_some_families():
     ]
     found = taken.value(y[:, columns], eta[:, columns])
     np.testing.assert_allclose(found, FAMILY.value(y, eta)[:, columns], rtol=1e-9)
-
-
-def test_columns_of_one_family_are_not_wrapped():
-    taken = FAMILY.take([0, 5])
-    assert isinstance(taken, Gaussian)
-    np.testing.assert_array_equal(taken.scale, [0.5, 2.0])
-    poisson = Poisson()
-    assert combined([poisson], [[0, 1]]) is poisson
-    assert isinstance(combined([poisson], [[1, 0]]), Mixed)
 
 
 def test_part_of_a_multinomial_response_is_refused():
