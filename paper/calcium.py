@@ -28,15 +28,16 @@ from thinrank.report.calcium_movie import (
     ESTIMATED,
     EXPLANATION,
     LABELLED,
-    Pair,
     RegionPanel,
     contours,
     label_names,
     neuron_names,
+    outline,
     score_table,
-    side_by_side,
+    show,
 )
 from thinrank.report.document import (
+    WIDTH,
     Block,
     Cell,
     Picture,
@@ -300,7 +301,7 @@ def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
         Section("The most significant labeled regions, and the estimated ones"),
         Picture(
             "regions",
-            side_by_side([_pair(name, region) for name, region in shown]),
+            _side_by_side(shown),
             "The paper's last figure. Top: labeled regions on the mean of the movie. Bottom: the "
             "footprints estimated there, with their outlines; the labeled outlines are dashed. "
             + EXPLANATION,
@@ -351,16 +352,26 @@ def _title(name: str, region: pd.Series) -> str:
     return f"{'neuron' if region['found'] else 'region'} {name}"
 
 
-def _pair(name: str, region: pd.Series) -> Pair:
-    labelled = np.array(region["labelled"]) > 0
-    nothing = np.zeros(labelled.shape)
-    return Pair(
-        title=_title(name, region),
-        image=np.array(region["image"], dtype=float),
-        labelled=labelled,
-        footprint=np.array(region["footprint"], dtype=float) if region["found"] else nothing,
-        estimated=np.array(region["estimated"]) > 0 if region["found"] else nothing > 0,
-    )
+def _side_by_side(shown: list[tuple[str, pd.Series]]) -> Figure:
+    """Draw labeled regions in the upper row, and the estimated ones in the lower row."""
+    columns = max(len(shown), 5)
+    figure = new_figure(2 * WIDTH / columns + 0.35)
+    axes = figure.subplots(2, columns, squeeze=False)
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for (upper, lower), (name, region) in zip(axes.T, shown, strict=False):
+        labelled = np.argwhere(np.array(region["labelled"]))
+        show(upper, np.array(region["image"], dtype=float), "gray")
+        outline(upper, labelled, LABELLED)
+        upper.set_title(_title(name, region), fontsize=9)
+        if region["found"]:
+            show(lower, np.array(region["footprint"], dtype=float), "magma")
+            outline(lower, np.argwhere(np.array(region["estimated"])), ESTIMATED)
+        else:
+            show(lower, np.zeros(np.shape(region["image"])), "magma")
+            lower.set_title("not found", fontsize=9)
+        outline(lower, labelled, LABELLED, dashed=True)
+    return figure
 
 
 def _region_row(name: str, region: pd.Series) -> tuple[Cell, ...]:

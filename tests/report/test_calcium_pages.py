@@ -70,7 +70,7 @@ def test_labelled_beside_estimated(analysis):
     labelled = [*analysis.imaging.region_coordinates_[:2], np.array([[0, 0], [0, 1]])]
     with drawing():
         page = movie_page(with_labels(analysis, labelled))
-    assert [p.name for p in blocks(page, Picture)] == ["contours", "labelled", "traces_1"]
+    assert [p.name for p in blocks(page, Picture)] == ["contours", "traces_1"]
     assert len(blocks(page, Picture)[0].figure.axes) == 2
     shown = ParsedPage(page.html())
     assert "2 of 3 labeled regions found, combined score 0.67" in shown.text
@@ -84,11 +84,10 @@ def test_one_number_per_neuron_in_all_panels(analysis):
     labelled = [np.array([[0, 0], [0, 1]]), regions[2], regions[0]]
     with drawing():
         page = movie_page(with_labels(analysis, labelled))
-    contours, pairs, traces = (picture.figure for picture in blocks(page, Picture))
+    contours, traces = (picture.figure for picture in blocks(page, Picture))
     left, right = ([text.get_text() for text in axis.texts] for axis in contours.axes)
     assert left == ["a", "3", "1"]
     assert right == ["1", "2", "3"]
-    assert {axis.get_title(loc="left") for axis in pairs.axes} == {"", "neuron 1", "neuron 3"}
     assert [axis.get_ylabel() for axis in traces.axes[::2]] == ["1", "2", "3"]
 
 

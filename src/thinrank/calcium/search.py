@@ -37,8 +37,6 @@ _EDGE = 0.15
 # Bins in which the seed is less bright than this fraction of the brightest pixel nearby belong to
 # a neighbor.
 _OWN = 0.75
-# Smallest and largest area of a seed at half maximum, relative to a disc of the given radius.
-_AREAS = (0.2, 4.0)
 # Largest gain of the background in the first round, when neurons still raise it, and later.
 _GAINS = (1.2, 1.5)
 # Two components are the same neuron if their centers are nearer than this, in radii; or if their
@@ -265,9 +263,6 @@ class Search:
             trace = footprint.ravel() @ lines / np.float32(size)
             weights = np.where(trace > 2 * np.median(np.abs(trace)) / NORMAL_MEDIAN, trace, 0)
             energy = float(weights @ weights)
-        area = np.count_nonzero(footprint >= 0.5 * footprint.max()) / (np.pi * self.radius**2)
-        if not _AREAS[0] <= area <= _AREAS[1]:
-            return None
         return LocalNeuron(rows, columns, footprint, np.maximum(before, 0), mask, before)
 
 

@@ -12,14 +12,7 @@ from scipy.signal import lfilter
 # Smallest distances, in standard deviations of a footprint: between the centers of neurons that are
 # not a close pair, and from a center to the edge of a frame. At 5 standard deviations the inner
 # product of two Gaussian footprints is 0.2 % of their squared norm.
-_APART = 5.0
-_MARGIN = 2.0
-# A region consists of the pixels at which a footprint is at least half its maximum.
-_REGION = 0.5
-# A neuron at rest is brighter than its surroundings by this fraction of the baseline.
-_GLOW = 0.5
-# Number of attempts to place all neurons, and to place one of them in an attempt. Rules of thumb.
-_LAYOUTS, _PLACEMENTS = 20, 500
+_APART, _MARGIN = 5.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -130,17 +123,27 @@ def make_movie(
     >>> movie.shape, truth.traces.shape, len(truth.regions)
     ((50, 40, 48), (3, 50), 3)
     """
-    _check(n_frames, shape, n_neurons, n_close_pairs)
-    for name, value, least in (
-        ("footprint_sd", footprint_sd, 0.5),
-        ("amplitude", amplitude, 0.0),
-        ("rate", rate, 0.0),
-        ("noise", noise, 0.0),
-        ("baseline", baseline, 0.0),
-        ("frame_rate", frame_rate, 1.0),
+    if len(shape) != 2 or not all(isinstance(side, Integral) and side >= 1 for side in shape):
+        raise ValueError(f"shape must be two positive integers (height, width), got {shape!r}")
+    for name, value, kind, least in (
+        ("n_frames", n_frames, Integral, 2),
+        ("n_neurons", n_neurons, Integral, 1),
+        ("n_close_pairs", n_close_pairs, Integral, 0),
+        ("footprint_sd", footprint_sd, Real, 0.5),
+        ("amplitude", amplitude, Real, 0),
+        ("rate", rate, Real, 0),
+        ("noise", noise, Real, 0),
+        ("baseline", baseline, Real, 0),
+        ("frame_rate", frame_rate, Real, 1),
     ):
-        if not isinstance(value, Real) or not np.isfinite(value) or value < least:
-            raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}")
+        if not isinstance(value, kind) or not np.isfinite(value) or value < least:
+            noun = "an integer" if kind is Integral else "a number"
+            raise ValueError(f"{name} must be {noun} of at least {least:g}, got {value!r}")
+    if 2 * n_close_pairs > n_neurons:
+        raise ValueError(
+            f"n_close_pairs={n_close_pairs} needs {2 * n_close_pairs} neurons, "
+            f"but n_neurons={n_neurons}"
+        )
     gamma = 1 - 1 / frame_rate if decay is None else decay
     if not 0 <= gamma < 1:
         raise ValueError(f"decay must be at least 0 and below 1, got {decay!r}")
@@ -151,17 +154,23 @@ def make_movie(
 
     rng = np.random.default_rng(random_state)
     centres = _place(rng, shape, n_neurons, n_close_pairs, pair_distance, footprint_sd)
-    footprints = _footprints(centres, shape, footprint_sd)
-    spikes = _spikes(rng, n_neurons, n_frames, rate)
+    rows, columns = (
+        np.exp(-((np.arange(side) - place[:, None]) ** 2) / (2 * footprint_sd**2))
+        for side, place in zip(shape, centres.T, strict=True)
+    )
+    footprints = rows[:, :, None] * columns[:, None, :]
+    footprints /= footprints.max(axis=(1, 2), keepdims=True)
+    spikes = rng.poisson(rate, (n_neurons, n_frames))
+    silent = np.flatnonzero(~spikes.any(axis=1))
+    spikes[silent, rng.integers(n_frames, size=len(silent))] = 1
     traces = amplitude * lfilter([1.0], [1.0, -gamma], spikes, axis=1)
 
-    rest = baseline * (1 + _GLOW * np.max(footprints, axis=0))
     movie = rng.standard_normal((n_frames, *shape), dtype=np.float32)
     movie *= np.float32(noise)
     movie += np.tensordot(traces.T, footprints, axes=1).astype(np.float32)
-    movie += rest.astype(np.float32)
+    movie += (baseline * (1 + 0.5 * np.max(footprints, axis=0))).astype(np.float32)
 
-    inside = footprints >= _REGION
+    inside = footprints >= 0.5
     brightest = 1 + np.argmax(footprints, axis=0)
     return movie, MovieTruth(
         footprints=footprints,
@@ -174,23 +183,6 @@ def make_movie(
     )
 
 
-def _check(n_frames: int, shape: tuple[int, int], n_neurons: int, n_close_pairs: int) -> None:
-    if len(shape) != 2 or not all(isinstance(side, Integral) and side >= 1 for side in shape):
-        raise ValueError(f"shape must be two positive integers (height, width), got {shape!r}")
-    for name, value, least in (
-        ("n_frames", n_frames, 2),
-        ("n_neurons", n_neurons, 1),
-        ("n_close_pairs", n_close_pairs, 0),
-    ):
-        if not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-    if 2 * n_close_pairs > n_neurons:
-        raise ValueError(
-            f"n_close_pairs={n_close_pairs} needs {2 * n_close_pairs} neurons, "
-            f"but n_neurons={n_neurons}"
-        )
-
-
 def _place(
     rng: np.random.Generator,
     shape: tuple[int, int],
@@ -199,14 +191,17 @@ def _place(
     distance: tuple[float, float],
     sd: float,
 ) -> np.ndarray:
-    """Random centers by rejection sampling; starts again if there is no space for the next one."""
+    """Random centers by rejection sampling; starts again if there is no space for the next one.
+
+    At most 20 times, with 500 attempts for each neuron.
+    """
     lowest, highest = np.full(2, _MARGIN * sd), np.array(shape) - 1 - _MARGIN * sd
     # disks around the neurons, or around one of each pair, do not overlap
     disks = (count - pairs) * np.pi * (_APART * sd / 2) ** 2
     fits = np.all(lowest <= highest) and disks <= np.prod(highest - lowest + _APART * sd)
-    for _ in range(_LAYOUTS if fits else 0):
+    for _ in range(20 if fits else 0):
         centers = np.empty((0, 2))
-        for _ in range(_PLACEMENTS * (count - pairs)):
+        for _ in range(500 * (count - pairs)):
             candidate = rng.uniform(lowest, highest)[None]
             if len(centers) < 2 * pairs:
                 angle = rng.uniform(0, 2 * np.pi)
@@ -223,17 +218,3 @@ def _place(
         f"pixels with footprint_sd={sd:g}: other neurons must be {_APART:g} sd apart, and all "
         f"neurons {_MARGIN:g} sd from the edge"
     )
-
-
-def _footprints(centres: np.ndarray, shape: tuple[int, int], sd: float) -> np.ndarray:
-    rows = np.exp(-((np.arange(shape[0]) - centres[:, :1]) ** 2) / (2 * sd**2))
-    columns = np.exp(-((np.arange(shape[1]) - centres[:, 1:]) ** 2) / (2 * sd**2))
-    footprints = rows[:, :, None] * columns[:, None, :]
-    return footprints / footprints.max(axis=(1, 2), keepdims=True)
-
-
-def _spikes(rng: np.random.Generator, count: int, n_frames: int, rate: float) -> np.ndarray:
-    spikes = rng.poisson(rate, (count, n_frames))
-    silent = np.flatnonzero(~spikes.any(axis=1))
-    spikes[silent, rng.integers(n_frames, size=len(silent))] = 1
-    return spikes

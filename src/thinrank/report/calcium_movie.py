@@ -13,7 +13,7 @@ from thinrank.calcium import CalciumImaging, Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
 from thinrank.calcium.imaging import with_rejected
 from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
-from thinrank.calcium.regions import inside, mask_of, window
+from thinrank.calcium.regions import inside, window
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.report.document import (
@@ -54,7 +54,6 @@ EXPLANATION = (
     "were not found have letters."
 )
 _CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts a spike
-_PAIRS = 5  # labeled regions that are shown, as in the paper's figure
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _places(analysis: MovieAnalysis) -> list[Block]:
 def _agreement(analysis: MovieAnalysis) -> list[Block]:
     if analysis.labelled is None or analysis.scores is None:
         return []
-    blocks: list[Block] = [
+    return [
         Section("Comparison with the labels"),
         score_table({"centers within 5 pixels": analysis.scores}),
         Text(
@@ -184,35 +183,6 @@ def _agreement(analysis: MovieAnalysis) -> list[Block]:
             "than one outside. The labels were not used in the fit."
         ),
     ]
-    pairs = _pairs(analysis)
-    if pairs:
-        caption = (
-            f"The {len(pairs)} matched regions with the highest peaks. Top: mean of the movie and "
-            "labeled outline. Bottom: estimated footprint and outline, with the labeled outline "
-            "dashed."
-        )
-        blocks.append(Picture("labelled", side_by_side(pairs), caption))
-    return blocks
-
-
-def _pairs(analysis: MovieAnalysis) -> list[Pair]:
-    imaging, labelled = analysis.imaging, analysis.labelled or []
-    shape, footprints = imaging.mean_image_.shape, imaging.footprints_
-    matches = match_regions(imaging.region_coordinates_, labelled)
-    peaks = np.max(imaging.traces_, axis=1) if len(imaging.traces_) else np.empty(0)
-    pairs = []
-    for i, j in sorted(matches, key=lambda match: -peaks[match[0]])[:_PAIRS]:
-        center = labelled[j].mean(axis=0)
-        pairs.append(
-            Pair(
-                title=f"neuron {i + 1}",
-                image=window(np.asarray(imaging.mean_image_, dtype=float), center),
-                labelled=window(mask_of(labelled[j], shape), center),
-                footprint=window(footprints[i], center),
-                estimated=window(mask_of(imaging.region_coordinates_[i], shape), center),
-            )
-        )
-    return pairs
 
 
 def _activity(analysis: MovieAnalysis) -> list[Block]:
@@ -357,17 +327,6 @@ class RegionPanel:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A labeled region and the estimated one, in windows around the same pixel."""
-
-    title: str  # title of the pair
-    image: np.ndarray  # (height, width) mean of the movie
-    labelled: np.ndarray  # (height, width) the labeled region
-    footprint: np.ndarray  # (height, width) the estimated footprint
-    estimated: np.ndarray  # (height, width) the estimated region; all False if none was found
-
-
-@dataclass(frozen=True)
 class Trace:
     """The activity of a neuron."""
 
@@ -388,7 +347,7 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
     figure = new_figure(height)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for axis, panel in zip(axes, panels, strict=True):
-        _show(axis, image, "gray")
+        show(axis, image, "gray")
         axis.set_title(panel.title)
         for name, full in zip(panel.names, panel.regions, strict=True):
             region = inside(full, image.shape)  # labels may be of a larger or another movie
@@ -411,31 +370,12 @@ def _write(axis: Axes, region: np.ndarray, name: str, color: str, size: float) -
     axis.text(column + 1, row, name, color=color, fontsize=size, va="bottom", path_effects=[edge])
 
 
-def side_by_side(pairs: Sequence[Pair]) -> Figure:
-    """Draw labeled regions in the upper row, and the estimated ones in the lower row."""
-    side = WIDTH / max(len(pairs), 5)
-    figure = new_figure(2 * side + 0.35)
-    axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)
-    for axis in axes.flat:
-        axis.set_axis_off()
-    for (upper, lower), pair in zip(axes.T, pairs, strict=False):
-        _show(upper, pair.image, "gray")
-        outline(upper, np.argwhere(pair.labelled), LABELLED)
-        upper.set_title(pair.title, fontsize=_NUMBER_SIZE)
-        _show(lower, pair.footprint, "magma")
-        outline(lower, np.argwhere(pair.estimated), ESTIMATED)
-        outline(lower, np.argwhere(pair.labelled), LABELLED, dashed=True)
-        if not pair.estimated.any():
-            lower.set_title("not found", fontsize=_NUMBER_SIZE)
-    return figure
-
-
 def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
     """Draw the footprint and the trace of each neuron, with ticks for its spikes."""
     figure = new_figure(0.5 + 0.62 * len(lines))
     axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
     for (left, right), line in zip(axes, lines, strict=True):
-        _show(left, line.footprint, "magma")
+        show(left, line.footprint, "magma")
         left.set_ylabel(line.title, fontsize=_NUMBER_SIZE, rotation=0, ha="right", va="center")
         if line.light is not None:
             times, values = _thinned(_on_scale(line.light, line.values))
@@ -471,7 +411,7 @@ def outline(axis: Axes, region: np.ndarray, color: str, dashed: bool = False) ->
     axis.contour(columns, rows, mask, [0.5], colors=[color], linewidths=1.2, linestyles=style)
 
 
-def _show(axis: Axes, image: np.ndarray, colors: str) -> None:
+def show(axis: Axes, image: np.ndarray, colors: str) -> None:
     """Show an image with limits at percentiles, so that a few bright pixels do not dominate."""
     low, high = np.percentile(image, [1, 99.7])
     top = high if high > low else float(np.max(image)) or 1.0
