@@ -1,4 +1,4 @@
-"""The search of the built documentation finds the page that answers a question."""
+"""The built documentation in a browser: its search answers questions, and its pages fit."""
 
 from pathlib import Path
 
@@ -30,3 +30,25 @@ def test_the_right_page_is_among_the_first_results(browser, words):
     places = [link.split("#")[0].split("?")[0].removeprefix(f"{BUILT.as_uri()}/") for link in found]
     page.close()
     assert set(places[:FIRST]) & QUESTIONS[words], places[:FIRST]
+
+
+def test_pages_fit_a_phone_and_paper(browser):
+    """Nothing scrolls the window sideways, and on paper nothing is beyond the edge."""
+    beyond = """() => Array.from(document.querySelectorAll("article *"))
+        .filter(e => e.getBoundingClientRect().right > innerWidth + 2)
+        .map(e => e.textContent.slice(0, 40))"""
+    page, requests = browser.new_page(), []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: pytest.fail(message.text))
+    for path in sorted(BUILT.glob("guide/*.html")):
+        if 'http-equiv="refresh"' in path.read_text(encoding="utf-8"):
+            continue
+        page.set_viewport_size({"width": 400, "height": 800})
+        page.emulate_media(media="screen")
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400, path.stem
+        page.set_viewport_size({"width": 718, "height": 1000})
+        page.emulate_media(media="print")
+        assert page.evaluate(beyond) == [], path.stem
+    page.close()
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
