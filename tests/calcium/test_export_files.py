@@ -20,7 +20,6 @@ from thinrank.calcium import (
     write_nwb,
     write_regions,
     write_spikes,
-    write_traces,
 )
 
 SUMMARY = "summary.json"
@@ -77,16 +76,6 @@ def test_bad_region_files_are_named(tmp_path, text, fault):
     path.write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match=rf"labels\.json: .*{fault}"):
         read_regions(path)
-
-
-def test_traces(tmp_path, imaging):
-    write_traces(tmp_path / "traces.csv", imaging.traces_, 4.0)
-    with (tmp_path / "traces.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["frame", "time", "neuron_1", "neuron_2"]
-    assert [float(row["time"]) for row in rows] == [frame / 4 for frame in range(9)]
-    values = np.array([[float(row["neuron_1"]), float(row["neuron_2"])] for row in rows])
-    np.testing.assert_allclose(values.T, imaging.traces_, rtol=1e-5)
 
 
 def test_spikes(tmp_path, imaging):

@@ -5,7 +5,6 @@ import pytest
 from scipy.ndimage import binary_fill_holes
 from scipy.ndimage import label as connected
 from scipy.signal import lfilter
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank.calcium import CalciumImaging, MovieError, make_movie, match_regions
@@ -188,14 +187,6 @@ def test_settings_that_make_no_sense(setting, simulated):
     name = next(iter(setting))
     with pytest.raises(ValueError, match=name):
         CalciumImaging(**({"frame_rate": 7.0} | setting)).fit(simulated[0])
-
-
-def test_it_is_an_estimator(fitted):
-    copy = clone(fitted)
-    assert copy.get_params() == fitted.get_params()
-    for name in ("traces_", "footprints_", "rank_", "spike_frames_", "denoised_", "n_neurons_"):
-        with pytest.raises((ValueError, AttributeError)):
-            getattr(copy, name)
 
 
 def test_the_labelled_movie(data_dir):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from thinrank.calcium import Fluorescence, Quality
+from thinrank.calcium import Fluorescence
 from thinrank.calcium.binning import RestingLevel
 from thinrank.calcium.quality import measure_quality
 
@@ -48,8 +48,3 @@ def test_light_that_is_dark_where_the_trace_is_high_and_no_light(rng, activity):
     assert measured.doubtful[0]
     measured = quality(0 * activity, activity, activity)
     assert measured.snr.tolist() == measured.correlation.tolist() == [0]
-
-
-def test_either_measure_makes_a_neuron_doubtful():
-    both = Quality(np.array([5.0, 1.9, 5.0]), np.array([0.6, 0.6, 0.19]))
-    assert both.doubtful.tolist() == [False, True, True]
