@@ -216,7 +216,7 @@ class Trials:
         self._reference: tuple[np.ndarray, float] | None = None
         # error of each episode or state, as a part of the variation
         self.errors: dict[Setting, np.ndarray] = {}
-        self._own: dict[Setting, np.ndarray] = {}
+        self._own: dict[Setting, np.ndarray | None] = {}
 
     def search(
         self, ranks: Sequence[int | None], alphas: Sequence[float], betas: Sequence[float]
@@ -228,8 +228,7 @@ class Trials:
         else:
             self.run(Setting(low[0], *penalties) for penalties in product(alphas[::2], betas))
         pooled = self._best()
-        if pooled in self._own:
-            y = self._own[pooled]
+        if (y := self._own[pooled]) is not None:
             self._reference, self.errors = (y, _variation(self._rows.rows, y)), {}
             self.run(list(self._own))
             pooled = self._best()
@@ -237,7 +236,7 @@ class Trials:
         best = self._best()
         if 0 in ranks and not clearly_smaller(self.errors[best], self.errors[pooled]):
             best = pooled
-        return self._harmless_penalty([replace(best, alpha=alpha) for alpha in alphas])
+        return self._harmless_penalty(best, alphas)
 
     def run(self, settings: Iterable[Setting]) -> None:
         """Measure the errors of settings that are not known yet."""
@@ -248,47 +247,48 @@ class Trials:
     def _best(self) -> Setting:
         return min(self.errors, key=lambda setting: self.errors[setting].sum())
 
-    def _harmless_penalty(self, settings: Sequence[Setting]) -> Setting:
+    def _harmless_penalty(self, best: Setting, alphas: Sequence[float]) -> Setting:
         """The largest α whose residuals add up along episodes, within one standard error, least.
 
         A large α makes values smooth where the log has few transitions, and policies then see
         further than the log. But its bias adds up over the iterations. Unlike noise, it has the
         same sign in successive steps, which the errors of single steps do not tell.
         """
-        self.run(settings)
         sums = {}
-        for setting in settings:
-            if (y := self._own.get(setting)) is not None:
+        for alpha in alphas:
+            setting = replace(best, alpha=alpha)
+            if (y := self._led_to(setting)) is not None:
                 residuals = self._targets.to_the_end(self._residuals(setting, y))
                 sums[setting] = self._squares(residuals) / _variation(self._rows.rows, y)
-        if not sums:
-            return self._best()
-        least = min(sums.values(), key=np.sum)
+        least = min(sums.values(), key=np.sum, default=np.zeros(0))
         as_good = [s for s, error in sums.items() if not clearly_smaller(least, error, 1.0)]
-        return max(as_good, key=lambda setting: setting.alpha)
+        return max(as_good, key=lambda setting: setting.alpha, default=best)
 
     def _errors(self, setting: Setting) -> np.ndarray:
         """Mean of the relative errors at the own targets and at those of the reference.
 
-        The variation of the own targets counts at most as much as that of the reference: large
-        arbitrary values are easy to predict, relative to their own variance, because next states
-        are similar to states.
+        Values can be arbitrary and still predict themselves, because next states are similar to
+        states. So the variation of the own targets counts at most as much as that of the reference.
+        Without the reference Acrobot (even seeds, some tasks reversed) returned −100, −100 and −92
+        in place of −80, −76 and −89.
         """
-        if setting not in self._own:
-            y = self._trial(setting)
-            if y is None:
-                return np.full(self._rows.n_groups, inf)
-            self._own[setting] = y
-        y = self._own[setting]
-        variation = _variation(self._rows.rows, y)
+        y = self._led_to(setting)
+        if y is None:
+            return np.full(self._rows.n_groups, inf)
+        own, size = self._squares(self._residuals(setting, y)), _variation(self._rows.rows, y)
         if self._reference is None:
-            return self._held_out(setting, y) / variation
+            return own / size
         target, scale = self._reference
-        own = self._held_out(setting, y) / min(variation, scale)
-        return 0.5 * (own + self._held_out(setting, target) / scale)
+        other = self._squares(self._residuals(setting, target))
+        return 0.5 * (own / min(size, scale) + other / scale)
+
+    def _led_to(self, setting: Setting) -> np.ndarray | None:
+        """The targets that a setting leads to; None if its values diverge."""
+        if setting not in self._own:
+            self._own[setting] = self._trial(setting)
+        return self._own[setting]
 
     def _trial(self, setting: Setting) -> np.ndarray | None:
-        """The targets that a setting leads to; None if its values diverge."""
         rows, values = self._rows, self._begin
         fit = TaskFit([c.gram for c in self._columns], rows.n_tasks, rows.unit, setting)
         for _ in range(_TRIAL):
@@ -298,10 +298,6 @@ class Trials:
             if not np.abs(values.factors.U).max(initial=0.0) < LARGEST:
                 return None
         return self._targets.under(values)
-
-    def _held_out(self, setting: Setting, targets: np.ndarray) -> np.ndarray:
-        """Squared errors of episodes, or states, when they are held out."""
-        return self._squares(self._residuals(setting, targets))
 
     def _squares(self, residuals: np.ndarray) -> np.ndarray:
         """Sums of squares over the rows of every episode or state."""

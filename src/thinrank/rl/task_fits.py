@@ -59,7 +59,6 @@ class ActionRows:
     # (q,) the features of the columns, counted from 1; 0 is the constant
     index: np.ndarray
     order: np.ndarray  # (n_rows,) the rows in the order in which they were given
-    group: np.ndarray  # (n_rows,) episode or state
     # the rows of every task and fold; one task stands for all if they are shared
     slices: list[list[slice]]
     shared: bool
@@ -73,7 +72,6 @@ class ActionRows:
         block: Any,
         owner: np.ndarray | None,
         fold: np.ndarray,
-        group: np.ndarray,
         n_tasks: int,
         n_folds: int,
     ) -> ActionRows:
@@ -101,7 +99,7 @@ class ActionRows:
         np.divide(X[order] - mean, scale, out=standard[:, 1:], where=scale > 0)
         each = [slices[i * n_folds : (i + 1) * n_folds] for i in range(owners)]
         shared, index = owner is None, np.arange(p + 1)
-        return cls(standard, index, order, group[order], each, shared, n_tasks, mean, scale)
+        return cls(standard, index, order, each, shared, n_tasks, mean, scale)
 
     def columns(self, index: np.ndarray) -> ActionRows:
         """Some columns."""
@@ -163,8 +161,7 @@ class TaskRows:
         self.actions = []
         for block, at in zip(rows.blocks, rows.ranges, strict=True):
             own = None if owner is None else owner[at]
-            labels = fold[at], rows.groups[at]
-            self.actions.append(ActionRows.of(block, own, *labels, rows.n_tasks, n_folds))
+            self.actions.append(ActionRows.of(block, own, fold[at], rows.n_tasks, n_folds))
         # mean number of rows of a task and action, the unit of the ridge
         self.unit = float(np.mean([action.counts for action in self.actions]))
 
