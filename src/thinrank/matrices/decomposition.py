@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite
+from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.input_types import check_columns, check_kind, without_mask
+from thinrank.minimize import check_size
 
 
 class Decomposition(BaseEstimator):
@@ -48,6 +49,16 @@ class Decomposition(BaseEstimator):
         self.singular_values_ = values
         root = arrays.from_numpy(values**0.5, left)
         self.factors_ = Factors(left * root, right * root)
+
+    def _given(self, name: str, most: int, meaning: str) -> int | None:
+        """A size that was given, ``most`` for no limit; None if it is to be chosen."""
+        size = getattr(self, name)
+        if is_auto(size):
+            return None
+        if size is None and name != "rank":
+            return most
+        check_size(name, size, most, meaning)
+        return int(size)
 
     def _check_scores(self, X: Any) -> Array:
         """Scores of rows, one column per component."""

@@ -14,10 +14,6 @@ from thinrank.losses.quadratic import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
-# Products with the matrix and its transpose in the search for a range. The range only has to
-# contain enough of the leading singular vectors for the rows and columns to be found from it.
-_POWERS = 2
-_OVERSAMPLING = 4
 _MAX_ALTERNATIONS = 100
 # Entries of columns of a sparse matrix that are made dense at a time: 32 MiB in double precision.
 _BLOCK_ENTRIES = 1 << 22
@@ -49,7 +45,7 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
     Shapes: ``A`` (n_rows, n_columns).
     """
     if rows >= A.shape[0] and columns >= A.shape[1]:
-        return Factors.from_svd(*_singular_triplets(A, rank, seed))
+        return Factors.from_svd(*singular_triplets(A, rank, seed))
     most, in_rows, in_columns, _ = max(
         (alternate(A, V, rows, columns) for V in _starts(A, rank, rows, columns, seed)),
         key=lambda found: found[0],
@@ -68,16 +64,17 @@ def few_columns(A: Design) -> int:
     return max(_BLOCK_ENTRIES // A.shape[0], 1)
 
 
-def range_finder(A: Design, rank: int, seed: int = 0) -> Array:
-    """Orthonormal columns whose span nearly contains the leading right singular vectors of A."""
-    xp = arrays.namespace(A.prototype)
-    width = min(rank + _OVERSAMPLING, *A.shape)
-    block = linalg.random_block(A.shape[0], width, A.prototype, seed)
-    V, _ = xp.linalg.qr(A.transposed_product(block))
-    for _ in range(_POWERS):
-        U, _ = xp.linalg.qr(A @ V)
-        V, _ = xp.linalg.qr(A.transposed_product(U))
-    return V
+def singular_triplets(
+    A: Design, rank: int, seed: int = 0, *, quick: bool = False
+) -> tuple[Array, Array, Array]:
+    """Leading left singular vectors, singular values and right singular vectors.
+
+    ``quick``: vectors that nearly span the leading ones, to start from.
+    """
+    if hasattr(A, "array") and not quick:
+        return linalg.truncated_svd(A.array, rank, seed=seed)
+    products, tol = (A.__matmul__, A.transposed_product), 0.1 if quick else 1e-5
+    return linalg.truncated_svd(products, rank, shape=A.shape, like=A.prototype, seed=seed, tol=tol)
 
 
 def block_svd(A: Design, rows: Array, columns: Array, rank: int) -> Factors:
@@ -87,27 +84,16 @@ def block_svd(A: Design, rows: Array, columns: Array, rank: int) -> Factors:
         small = Factors.from_svd(*linalg.truncated_svd(block, rank))
     else:
         some = ColumnSubset(take_rows(A, rows), columns)
-        small = Factors.from_svd(*_singular_triplets(some, rank, 0))
+        small = Factors.from_svd(*singular_triplets(some, rank))
     return Factors(
         arrays.scatter_rows(small.U, rows, A.shape[0]),
         arrays.scatter_rows(small.V, columns, A.shape[1]),
     )
 
 
-def _singular_triplets(A: Design, rank: int, seed: int) -> tuple[Array, Array, Array]:
-    if hasattr(A, "array"):
-        return linalg.truncated_svd(A.array, rank, seed=seed)
-    return linalg.truncated_svd(
-        (A.__matmul__, A.transposed_product), rank, shape=A.shape, like=A.prototype, seed=seed
-    )
-
-
 def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterator[Array]:
     """Right vectors to start from: of the whole matrix, of large columns, of rows of one column."""
-    xp = arrays.namespace(A.prototype)
-    V = range_finder(A, rank, seed)
-    _, _, right = xp.linalg.svd(A @ V, full_matrices=False)
-    yield V @ right[:rank, :].T
+    yield singular_triplets(A, rank, seed, quick=True)[2]
     # a block that hides in the noise of the whole matrix shows in the columns with large entries
     norms = A.column_norms()
     largest = top_rows(norms[:, None], min(columns, few_columns(A)))
@@ -120,13 +106,7 @@ def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterato
     # small matrices often have no clear block, and further starting points cost little
     for j in top_rows(norms[:, None], _SINGLE_COLUMNS).tolist():
         column = A.columns(arrays.indices([j], A.prototype))
-        yield _leading_right(A, top_rows(column, rows), rank)
-
-
-def _leading_right(A: Design, rows: Array, rank: int) -> Array:
-    """Leading right singular vectors of some rows of A."""
-    some = take_rows(A, rows)
-    return _singular_triplets(some, rank, 0)[2]
+        yield singular_triplets(take_rows(A, top_rows(column, rows)), rank)[2]
 
 
 def alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Array, Array, Array]:

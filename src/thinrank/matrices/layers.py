@@ -19,7 +19,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense, Sparse, take_rows
 from thinrank.designs.dense import ColumnSubset
-from thinrank.matrices.given_sizes import block_svd, few_columns, nearest, range_finder
+from thinrank.matrices.given_sizes import block_svd, few_columns, nearest, singular_triplets
 
 # Share of noise among the rows (columns) of a layer (Benjamini and Hochberg).
 _FALSE_SHARE = 0.001
@@ -37,12 +37,9 @@ _STARTS = 10
 # their entries that is left out at the start.
 _PARTS = 3
 _LEFT_OUT = 0.6
-# Products use only the rows or columns that are not zero if they are at most this part of all.
-_FEW = 0.3
 # What a row or column of a layer must add to d² to be worth it, in squares of the noise.
 _PRICE = 4.0
-# Median absolute value of a standard normal variable; scores beyond _TRIM do not enter scales.
-_NORMAL_MEDIAN = 0.6744897501960817
+# Scores beyond this number of standard deviations do not enter scales.
 _TRIM = 3.0
 # Matrices with a smaller share of non-zero cells are compared with the squares of their cells.
 _FEW_CELLS = 0.1
@@ -194,7 +191,7 @@ def null_scale(scores: np.ndarray) -> float:
     scale = np.inf
     while True:
         inner = size[: np.searchsorted(size, _TRIM * scale, side="right")]
-        smaller = float(np.median(inner)) / _NORMAL_MEDIAN
+        smaller = float(np.median(inner) / ndtri(0.75))
         if len(inner) < 0.5 * len(size) or smaller >= scale:
             return scale
         scale = smaller
@@ -280,6 +277,9 @@ class _Search(NamedTuple):
         found = [layer for each in _LENIENT_ITERATIONS for layer in self._reached(right, each)]
         return max(found, key=self.gain, default=None)
 
+    def _like(self, vectors: np.ndarray) -> Array:
+        return arrays.from_numpy(vectors, self.A.prototype)
+
     def _reached(self, right: np.ndarray, lenient_iterations: int) -> list[Layer]:
         """The layers that are reached from several right vectors.
 
@@ -291,9 +291,9 @@ class _Search(NamedTuple):
         for iteration in range(_MAX_ITERATIONS):
             lenient = iteration < lenient_iterations
             scales = np.sqrt(self.squares.columns @ right**2)
-            left = _chosen(_times(self.A, right), self.rows, scales, lenient)
+            left = _chosen(_numbers(self.A @ self._like(right)), self.rows, scales, lenient)
             scales = np.sqrt(self.squares.rows @ left**2)
-            scores = _transposed_times(self.A, left)
+            scores = _numbers(self.A.transposed_product(self._like(left)))
             new = _chosen(scores, self.columns, scales, lenient)
             going, supports = [], set()
             for j in range(new.shape[1]):
@@ -318,9 +318,8 @@ class _Search(NamedTuple):
         return found
 
 
-def _limit(count: int, rate: float) -> float:
-    """The largest of ``count`` independent normal scores exceeds this with probability ``rate``."""
-    return float(-ndtri(rate / (2 * max(count, 1))))
+def _numbers(values: Array) -> np.ndarray:
+    return arrays.to_numpy(values).astype(float)
 
 
 def _enough(vector: np.ndarray, side: Side) -> bool:
@@ -341,9 +340,7 @@ def _chosen(scores: np.ndarray, side: Side, scales: np.ndarray, lenient: bool) -
 
 def _starts(A: Design) -> np.ndarray:
     """Leading right singular vectors of the matrix, and of its rows and columns of large norm."""
-    V = range_finder(A, _STARTS)
-    _, _, right = np.linalg.svd(arrays.to_numpy(A @ V), full_matrices=False)
-    leading_vectors = arrays.to_numpy(V) @ right[:_STARTS].T
+    leading_vectors = arrays.to_numpy(singular_triplets(A, _STARTS, quick=True)[2])
     # a small block that hides in the noise of the whole matrix shows in the norms
     few = min(max(A.shape[1] // 10, 1), few_columns(A))
     largest = top_rows(A.column_norms()[:, None], few)
@@ -370,32 +367,6 @@ def _inside(A: Design, layer: Layer) -> np.ndarray:
 def _largest_part(x: np.ndarray) -> np.ndarray:
     size = np.abs(x)
     return np.where(size >= np.quantile(size, _LEFT_OUT), x, 0.0)
-
-
-def _times(A: Design, right: np.ndarray) -> np.ndarray:
-    """A @ right, from the columns that are in use if they are few."""
-    used = np.flatnonzero(right.any(axis=1))
-    if _sparse(A) or len(used) > min(_FEW * A.shape[1], few_columns(A)):
-        return arrays.to_numpy(A @ arrays.from_numpy(right, A.prototype)).astype(float)
-    block = A.columns(arrays.indices(used.tolist(), A.prototype))
-    return arrays.to_numpy(block @ arrays.from_numpy(right[used], A.prototype)).astype(float)
-
-
-def _transposed_times(A: Design, left: np.ndarray) -> np.ndarray:
-    """A.T @ left, from the rows that are in use if they are few."""
-    used = np.flatnonzero(left.any(axis=1))
-    if not _sparse(A) and len(used) <= _FEW * A.shape[0]:
-        A = take_rows(A, arrays.indices(used.tolist(), A.prototype))
-        left = left[used]
-    product = A.transposed_product(arrays.from_numpy(left, A.prototype))
-    return arrays.to_numpy(product).astype(float)
-
-
-def _sparse(A: Design) -> bool:
-    """Whether products take no longer with all rows and columns: only non-zero cells count."""
-    while isinstance(A, Deflated):
-        A = A.base
-    return isinstance(A, Sparse)
 
 
 # --------------------------------------------------------------------------- evidence
@@ -454,11 +425,9 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
 
 def _folds(A: Design, folds: int) -> tuple[np.ndarray, np.ndarray]:
     """Folds of rows and columns, each with as many large ones: in turn by their leading scores."""
-    V = range_finder(A, _STARTS)
-    left = A @ V
-    Q, _ = arrays.namespace(left).linalg.qr(left)
+    left, values, right = singular_triplets(A, _STARTS, quick=True)
     result = []
-    for scores in (left, A.transposed_product(Q)):
+    for scores in (left * values, right * values):
         order = np.argsort(-arrays.to_numpy(arrays.row_norms_squared(scores)), kind="stable")
         fold = np.empty(len(order), dtype=np.intp)
         turn = np.arange(len(order))
@@ -512,7 +481,8 @@ def _agreement(block: Design, left: np.ndarray, right: np.ndarray, squares: Cell
 def _probability(scores: np.ndarray) -> float:
     """Probability that as many of the scores stand out if all are noise."""
     count = len(scores)
-    found = np.count_nonzero(np.abs(scores) > _limit(count, _RATE))
+    limit = -ndtri(_RATE / (2 * count))  # the largest of all is above it with probability _RATE
+    found = np.count_nonzero(np.abs(scores) > limit)
     return float(binom.sf(found - 1, count, _RATE / count))
 
 

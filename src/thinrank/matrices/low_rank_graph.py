@@ -189,7 +189,7 @@ class SparseLowRankGraph(Decomposition):
         """
         with whole_fit(self, X=X):
             S = check_symmetric(self, X)
-            self._check_parameters(S.shape[0])
+            rank, size = self._check_parameters(S.shape[0])
             self.kind_ = kind_of(S) if self.kind == "auto" else self.kind
             pairs = as_pairs(S, self.diagonal == "keep")
             if pairs.count == 0:
@@ -198,12 +198,12 @@ class SparseLowRankGraph(Decomposition):
             self.n_samples_: int | None = None
             self._share, self._beside_factors, self._beside_values = 1.0, np.zeros(0), np.zeros(0)
             self._beside_vectors = np.zeros((S.shape[0], 0))
-            if not (is_auto(self.rank) or is_auto(self.row_sparsity)):
-                nodes, fit, factors = self._fit_given(pairs)
+            if rank is not None and size is not None:
+                nodes, fit, factors = self._fit_given(pairs, rank, size)
             elif self.kind_ == "adjacency":
-                nodes, fit, factors = self._fit_graph(pairs)
+                nodes, fit, factors = self._fit_graph(pairs, rank, size)
             else:
-                nodes, fit, factors = self._fit_covariance(S, pairs)
+                nodes, fit, factors = self._fit_covariance(S, pairs, rank, size)
             self._keep(pairs, scatter(fit, nodes, pairs.n_nodes), nodes, factors)
         return self
 
@@ -270,10 +270,9 @@ class SparseLowRankGraph(Decomposition):
         vectors = np.hstack([self.eigenvectors_, self._beside_vectors])
         return LowRank(self.mean_, values, vectors), vectors**2 @ factors
 
-    def _fit_given(self, pairs: Pairs) -> tuple[np.ndarray, LowRank, np.ndarray]:
-        n = pairs.n_nodes
-        size = n if self.row_sparsity is None else int(self.row_sparsity)
-        rank = int(self.rank)
+    def _fit_given(
+        self, pairs: Pairs, rank: int, size: int
+    ) -> tuple[np.ndarray, LowRank, np.ndarray]:
         center = self.center is True
         nodes, fit = best_nodes(
             pairs, rank, size, center=center, rounds=self.max_iter, thorough=True
@@ -284,11 +283,13 @@ class SparseLowRankGraph(Decomposition):
             factors = held_out(pairs, rank, size, center=center, seed=seed).shrinkage
         return nodes, fit, factors
 
-    def _fit_graph(self, pairs: Pairs) -> tuple[np.ndarray, LowRank, np.ndarray]:
+    def _fit_graph(
+        self, pairs: Pairs, rank: int | None, size: int | None
+    ) -> tuple[np.ndarray, LowRank, np.ndarray]:
         sizes = choose_graph_sizes(
             pairs,
-            rank=None if is_auto(self.rank) else int(self.rank),
-            size=self._given_nodes(pairs.n_nodes),
+            rank=rank,
+            size=size,
             centers=(True, False) if is_auto(self.center) else (bool(self.center),),
             seed=seed_from(self.random_state),
         )
@@ -316,7 +317,7 @@ class SparseLowRankGraph(Decomposition):
         return nodes, fit, factors
 
     def _fit_covariance(
-        self, S: np.ndarray, pairs: Pairs
+        self, S: np.ndarray, pairs: Pairs, rank: int | None, size: int | None
     ) -> tuple[np.ndarray, LowRank, np.ndarray]:
         if np.any(np.isnan(np.diag(S))) or np.any(np.diag(S) <= 0):
             raise ValueError(
@@ -329,8 +330,8 @@ class SparseLowRankGraph(Decomposition):
         sizes = choose_covariance_sizes(
             complete,
             self.n_samples_,
-            rank=None if is_auto(self.rank) else int(self.rank),
-            size=self._given_nodes(pairs.n_nodes),
+            rank=rank,
+            size=size,
             seed=seed_from(self.random_state),
         )
         self.search_ = {"p_values": sizes.p_values}
@@ -338,11 +339,6 @@ class SparseLowRankGraph(Decomposition):
             pairs, sizes.rank, sizes.nodes, center=self.center is True, rounds=self.max_iter
         )
         return sizes.nodes, fit, np.ones(fit.rank)
-
-    def _given_nodes(self, n: int) -> int | None:
-        if is_auto(self.row_sparsity):
-            return None
-        return n if self.row_sparsity is None else int(self.row_sparsity)
 
     def _keep(self, pairs: Pairs, fit: LowRank, nodes: np.ndarray, factors: np.ndarray) -> None:
         """Set the fitted attributes; components of eigenvalue 0 are none."""
@@ -379,19 +375,16 @@ class SparseLowRankGraph(Decomposition):
             self._known, (self._unknown[:, 0], self._unknown[:, 1]), self.diagonal == "keep"
         )
 
-    def _check_parameters(self, n: int) -> None:
+    def _check_parameters(self, n: int) -> tuple[int | None, int | None]:
+        """The rank and the number of nodes, None where they are to be chosen."""
         _check_choice("kind", self.kind, ("auto", *KINDS))
         _check_choice("diagonal", self.diagonal, ("auto", "keep", "ignore"))
         for name in ("center", "shrinkage"):
             value = getattr(self, name)
             if not (is_auto(value) or isinstance(value, (bool, np.bool_))):
                 raise ValueError(f'{name} must be True, False or "auto", got {value!r}')
-        nodes = n
-        if not (is_auto(self.row_sparsity) or self.row_sparsity is None):
-            check_size("row_sparsity", self.row_sparsity, n, "the number of nodes")
-            nodes = self.row_sparsity
-        if not is_auto(self.rank):
-            check_size("rank", self.rank, nodes, "the number of nodes, or row_sparsity")
+        size = self._given("row_sparsity", n, "the number of nodes")
+        rank = self._given("rank", size or n, "the number of nodes, or row_sparsity")
         check_size("max_iter", self.max_iter, 10**9, "rounds of imputation")
         if self.n_samples is not None and not (
             isinstance(self.n_samples, Integral) and self.n_samples >= 4
@@ -399,6 +392,7 @@ class SparseLowRankGraph(Decomposition):
             raise ValueError(
                 f"n_samples must be None or an integer of at least 4, got {self.n_samples!r}"
             )
+        return rank, size
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

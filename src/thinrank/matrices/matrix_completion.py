@@ -35,7 +35,7 @@ from thinrank.matrices.completion_search import (
     table_of,
 )
 from thinrank.matrices.decomposition import Decomposition
-from thinrank.minimize import check_size, seed_from
+from thinrank.minimize import seed_from
 
 _NOTHING = (
     "No low-rank structure predicts held-out cells clearly better than {fill}, so that the rank is "
@@ -331,25 +331,16 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     def _limits(self, cells: ObservedCells) -> Limits:
         """The parameters, checked; None for what is to be chosen."""
         n_rows, n_columns = cells.shape
-        limits: list[int | None] = []
-        for name, size, most, meaning in (
-            ("row_sparsity", self.row_sparsity, n_rows, "n_samples, the rows of X"),
-            ("column_sparsity", self.column_sparsity, n_columns, "n_features, the columns of X"),
-        ):
-            if size is not None and not is_auto(size):
-                check_size(name, size, most, meaning)
-            limits.append(None if is_auto(size) else most if size is None else int(size))
-        rows, columns = limits
-        if not is_auto(self.rank):
-            most = min(rows or n_rows, columns or n_columns)
-            check_size("rank", self.rank, most, "the smaller of row_sparsity and column_sparsity")
+        rows = self._given("row_sparsity", n_rows, "n_samples, the rows of X")
+        columns = self._given("column_sparsity", n_columns, "n_features, the columns of X")
+        most = min(rows or n_rows, columns or n_columns)
+        rank = self._given("rank", most, "the smaller of row_sparsity and column_sparsity")
         if not is_auto(self.ridge):
             check_ridge("ridge", self.ridge, 'a non-negative number or "auto"')
         if not (self.center is None or isinstance(self.center, str)) or self.center not in CENTRES:
             raise ValueError(
                 f'center must be None, "columns", "rows" or "both", got {self.center!r}'
             )
-        rank = None if is_auto(self.rank) else int(self.rank)
         ridge = None if is_auto(self.ridge) else float(self.ridge)
         given = Limits(rank, rows, columns, ridge)
         if cells.complete and ridge is None and None not in (rank, rows, columns):

@@ -20,7 +20,7 @@ from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import Decomposition, positive_largest
 from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
-from thinrank.minimize import check_size, seed_from
+from thinrank.minimize import seed_from
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
@@ -177,10 +177,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         """
         with whole_fit(self, X=X):
             design = check_matrix(self, X)
-            self._check_parameters(design.shape)
+            given = self._check_parameters(design.shape)
             self.warnings_ = []
             moved = standardize(design, scale=self.standardize)
-            rank, features = self._sizes(design)
+            rank, features = self._sizes(design, *given)
             seed = seed_from(self.random_state)
             if rank == 0:
                 V = Q = arrays.zeros((design.shape[1], 0), design.prototype)
@@ -237,28 +237,28 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
             data = data * self.scale_
         return data + self.mean_
 
-    def _check_parameters(self, shape: tuple[int, int]) -> None:
+    def _check_parameters(self, shape: tuple[int, int]) -> tuple[int | None, int | None]:
+        """The rank and the number of features, None where they are to be chosen."""
         n, p = shape
         if n < 2:
             raise ValueError(f"X must have at least 2 samples, got n_samples = {n}")
         limit, meaning = p, "the number of features"
-        if self.column_sparsity is not None and not is_auto(self.column_sparsity):
-            check_size("column_sparsity", self.column_sparsity, p, meaning)
-            if self.shared_support:
-                limit, meaning = int(self.column_sparsity), "column_sparsity"
-        if not is_auto(self.rank):
-            if limit > n:
-                limit, meaning = n, "the number of samples"
-            check_size("rank", self.rank, limit, meaning)
+        features = self._given("column_sparsity", p, meaning)
+        if self.shared_support and features is not None and features < p:
+            limit, meaning = features, "column_sparsity"
+        if limit > n:
+            limit, meaning = n, "the number of samples"
+        rank = self._given("rank", limit, meaning)
         share = self.least_share
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= float(share) < 1:
             raise ValueError(f"least_share must be a number from 0 to below 1, got {share!r}")
+        return rank, features
 
-    def _sizes(self, design: Design) -> tuple[int, list[int]]:
+    def _sizes(
+        self, design: Design, rank: int | None, features: int | None
+    ) -> tuple[int, list[int]]:
         """The rank, and the number of features of all components or of each."""
         p = design.shape[1]
-        rank = None if is_auto(self.rank) else int(self.rank)
-        features = None if is_auto(self.column_sparsity) else int(self.column_sparsity or p)
         self.search_ = []
         if rank is not None and features is not None:
             return rank, [features] * (1 if self.shared_support else rank)

@@ -204,16 +204,18 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
 
     def _check_sizes(self, shape: tuple[int, int]) -> None:
         words = (f"n_samples = {shape[0]}, rows of X", f"n_features = {shape[1]}, columns of X")
-        sizes = (self.row_sparsity, self.column_sparsity)
-        limits = list(shape)
-        for i, name in enumerate(("row_sparsity", "column_sparsity")):
-            if sizes[i] is not None and not is_auto(sizes[i]):
-                check_size(name, sizes[i], shape[i], words[i])
-                limits[i] = shape[i] if self.layers else sizes[i]
+        given = [
+            self._given(name, most, meaning)
+            for name, most, meaning in zip(
+                ("row_sparsity", "column_sparsity"), shape, words, strict=True
+            )
+        ]
         if not is_auto(self.background):
             check_size("background", self.background, min(shape), f'or "auto"; {words[0]}', least=0)
-        if not is_auto(self.rank):
-            check_size("rank", self.rank, min(limits), f"the sizes, {words[0]}, {words[1]}")
+        limits = (
+            shape if self.layers else [min(a or b, b) for a, b in zip(given, shape, strict=True)]
+        )
+        self._given("rank", min(limits), f"the sizes, {words[0]}, {words[1]}")
 
     @property
     def _background(self) -> int | None:
