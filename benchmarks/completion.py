@@ -10,12 +10,11 @@ on the whole matrix. The settings are those of the function ``draw``.
 
 from __future__ import annotations
 
-import shlex
 import time
 import warnings
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, publish, table
 from rich.progress import track
 
 import thinrank as tr
@@ -136,25 +135,9 @@ def main() -> None:
                 f"{mean['seconds'] / mean['soft_seconds']:.2f}" if mean["soft"] else "",
             )
         )
-    headings = (
-        "setting",
-        "error",
-        "soft-impute",
-        "ratio",
-        "rank exact",
-        "sizes exact",
-        "median rank / rows / columns",
-        "time over soft-impute",
-    )
-    command = f"python benchmarks/completion.py --seeds {options.seeds}"
-    if options.settings != list(SETTINGS):
-        command += f" --settings {shlex.join(options.settings)}"
-    if options.penalties != 15:
-        command += f" --penalties {options.penalties}"
-    publish(
-        ["```bash", command, "```", "", *table(headings, rows), "", f"{machine()}"],
-        options.markdown,
-    )
+    headings = ["setting", "error", "soft-impute", "ratio", "rank exact", "sizes exact"]
+    headings += ["median rank / rows / columns", "time over soft-impute"]
+    publish([*table(headings, rows), *how()], options.markdown)
 
 
 if __name__ == "__main__":

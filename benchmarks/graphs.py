@@ -26,56 +26,35 @@ _FLIPPED = 0.05
 _PENALTIES = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
-def block_model(rng: Rng, n: int, blocks: int, inside: float, between: float, **more: Any):
+def block_model(
+    rng: Rng, n: int, blocks: int, inside: float, between: float, kind: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
     """Adjacency matrix and link probabilities."""
-    free = more.get("free", 0)
-    shares = np.arange(1, blocks + 1) if more.get("unequal") else np.ones(blocks)
+    free = n // 2 if kind == "free" else 0
+    shares = np.arange(1, blocks + 1) if kind == "unequal" else np.ones(blocks)
     labels = rng.choice(blocks, n - free, p=shares / shares.sum())
     probability = np.full((n, n), float(between))
     probability[: n - free, : n - free] = np.where(labels[:, None] == labels, inside, between)
-    if more.get("disassortative"):
+    if kind == "disassortative":
         probability = inside + between - probability
-    if more.get("degrees"):
+    if kind == "degrees":
         degree = np.minimum(0.3 + 0.5 * rng.pareto(2, n), 3)
         probability = np.clip(probability * np.outer(degree, degree), 0, 1)
     upper = np.triu(rng.random((n, n)) < probability, 1).astype(float)
     return upper + upper.T, probability
 
 
+# nodes, blocks, probabilities of links within and between blocks, and what is special
 GRAPHS = {
-    "2 blocks, n = 200": {"n": 200, "blocks": 2, "inside": 0.3, "between": 0.1},
-    "4 blocks, n = 200": {"n": 200, "blocks": 4, "inside": 0.5, "between": 0.1},
-    "4 unequal blocks, n = 200": {
-        "n": 200,
-        "blocks": 4,
-        "inside": 0.4,
-        "between": 0.1,
-        "unequal": True,
-    },
-    "6 blocks, n = 300": {"n": 300, "blocks": 6, "inside": 0.5, "between": 0.1},
-    "3 blocks, n = 100": {"n": 100, "blocks": 3, "inside": 0.3, "between": 0.05},
-    "3 sparse blocks, n = 500": {"n": 500, "blocks": 3, "inside": 0.06, "between": 0.01},
-    "3 disassortative blocks, n = 200": {
-        "n": 200,
-        "blocks": 3,
-        "inside": 0.4,
-        "between": 0.1,
-        "disassortative": True,
-    },
-    "3 blocks and 150 nodes without, n = 300": {
-        "n": 300,
-        "blocks": 3,
-        "inside": 0.4,
-        "between": 0.1,
-        "free": 150,
-    },
-    "3 blocks, degrees differ, n = 300": {
-        "n": 300,
-        "blocks": 3,
-        "inside": 0.3,
-        "between": 0.05,
-        "degrees": True,
-    },
+    "2 blocks, n = 200": (200, 2, 0.3, 0.1),
+    "4 blocks, n = 200": (200, 4, 0.5, 0.1),
+    "4 unequal blocks, n = 200": (200, 4, 0.4, 0.1, "unequal"),
+    "6 blocks, n = 300": (300, 6, 0.5, 0.1),
+    "3 blocks, n = 100": (100, 3, 0.3, 0.05),
+    "3 sparse blocks, n = 500": (500, 3, 0.06, 0.01),
+    "3 disassortative blocks, n = 200": (200, 3, 0.4, 0.1, "disassortative"),
+    "3 blocks and 150 nodes without, n = 300": (300, 3, 0.4, 0.1, "free"),
+    "3 blocks, degrees differ, n = 300": (300, 3, 0.3, 0.05, "degrees"),
 }
 
 
@@ -132,10 +111,10 @@ def flip(rng: Rng, adjacency: np.ndarray):
     return flipped, (i, j)
 
 
-def links(seed: int, **model: Any) -> list[float]:
+def links(seed: int, model: tuple[Any, ...]) -> list[float]:
     """AUC of ours, of the best truncated SVD, and of the true probabilities, in three tasks."""
     rng = np.random.default_rng(seed)
-    adjacency, probability = block_model(rng, **model)
+    adjacency, probability = block_model(rng, *model)
     n = len(adjacency)
     observed, flipped = flip(rng, adjacency)
     i, j = np.triu_indices(n, 1)
@@ -207,26 +186,15 @@ def _embedded(S: np.ndarray, nodes: np.ndarray) -> np.ndarray:
 def report_links(repeats: int, seed: int) -> list[str]:
     rows = []
     for name, model in GRAPHS.items():
-        runs = np.array([links(seed + k, **model) for k in range(repeats)])
-        mean, wins = (
-            runs.mean(axis=0),
-            [int(np.sum(runs[:, a] >= runs[:, a + 1])) for a in (0, 3, 6)],
-        )
-        cells = [name]
-        for start, won in zip((0, 3, 6), wins, strict=True):
-            cells.append(f"{mean[start]:.3f} / {mean[start + 1]:.3f} ({won} of {repeats})")
+        runs = np.array([links(seed + k, model) for k in range(repeats)])
+        mean, cells = runs.mean(axis=0), [name]
+        for a in (0, 3, 6):
+            won = int(np.sum(runs[:, a] >= runs[:, a + 1]))
+            cells.append(f"{mean[a]:.3f} / {mean[a + 1]:.3f} ({won} of {repeats})")
         cells += [f"{mean[2]:.3f}", f"{np.median(runs[:, 8]):.0f}", f"{np.median(runs[:, 9]):.0f}"]
         rows.append([*cells, f"{np.median(runs[:, 10]):.1f}"])
-    headings = [
-        "graph",
-        "unknown pairs",
-        "flipped pairs",
-        "probabilities",
-        "AUC of the true probabilities",
-        "rank",
-        "nodes",
-        "seconds",
-    ]
+    headings = ["graph", "unknown pairs", "flipped pairs", "probabilities"]
+    headings += ["AUC of the true probabilities", "rank", "nodes", "seconds"]
     return table(headings, rows)
 
 
@@ -259,17 +227,8 @@ def report_eigenvector(repeats: int, seed: int) -> list[str]:
                 f"{np.median(runs[:, 6]):.1f}",
             ]
         )
-    headings = [
-        "loadings",
-        "SparseLowRankGraph",
-        "diagonal thresholding",
-        "SparsePCA",
-        "true nodes",
-        "rank 1",
-        "nodes",
-        "seconds",
-    ]
-    return table(headings, rows)
+    headings = ["loadings", "SparseLowRankGraph", "diagonal thresholding", "SparsePCA"]
+    return table([*headings, "true nodes", "rank 1", "nodes", "seconds"], rows)
 
 
 PARTS = {

@@ -21,14 +21,8 @@ from thinrank.core.warnings import SelectionWarning
 
 # around 2.25, the best single penalty in the development runs
 PENALTIES = (1.75, 2.0, 2.25, 2.5)
-SPEED = [
-    "1000 × 800",
-    "entries, scikit-learn",
-    "explained",
-    "entries, thinrank",
-    "explained",
-    "ratio of CPU times",
-]
+SPEED = ["1000 × 800", "entries, scikit-learn", "explained", "entries, thinrank", "explained"]
+SPEED += ["ratio of CPU times"]
 THRESHOLDED = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 80, 120, 200, 300, 500)
 
 
@@ -59,15 +53,9 @@ def diagonal_thresholding(X: np.ndarray) -> list[np.ndarray]:
 
 def angles(runs: int, seed: int, even: bool) -> dict[str, list[float]]:
     """The angle of each method in each run, at its best setting in this run for the baselines."""
-    found: dict[str, list[float]] = {
-        name: []
-        for name in (
-            "thinrank, automatic",
-            "diagonal thresholding, best number",
-            "scikit-learn's SparsePCA, best penalty",
-            "PCA",
-        )
-    }
+    names = ["thinrank, automatic", "diagonal thresholding, best number"]
+    names += ["scikit-learn's SparsePCA, best penalty", "PCA"]
+    found: dict[str, list[float]] = {name: [] for name in names}
     for run in track(range(runs), "angles"):
         X, v = spiked(np.random.default_rng([seed, run, even]), even)
         penalised = [
@@ -155,18 +143,9 @@ def main() -> None:
     cells = [[f"{np.mean(found[name]):.1f}°" for found in both] for name in both[0]]
     rows = [[name, *row] for name, row in zip(both[0], cells, strict=True)]
     headings = ["mean angle", "equal entries ±1/√10", "uneven entries"]
-    publish(
-        [
-            *table(headings, rows),
-            "",
-            *table(["noise", "rank 0"], noise),
-            "",
-            *table(SPEED, seconds),
-            "",
-            f"{arguments.repetitions} runs for the angles, seed {arguments.seed}. {machine()}.",
-        ],
-        arguments.markdown,
-    )
+    lines = [*table(headings, rows), "", *table(["noise", "rank 0"], noise), ""]
+    told = f"{arguments.repetitions} runs for the angles, seed {arguments.seed}. {machine()}."
+    publish([*lines, *table(SPEED, seconds), "", told], arguments.markdown)
 
 
 if __name__ == "__main__":
