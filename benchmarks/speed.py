@@ -12,8 +12,6 @@ buffers.
 
 from __future__ import annotations
 
-import cProfile
-import pstats
 import time
 
 import numpy as np
@@ -87,25 +85,6 @@ def relative_error(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> flo
     return float(np.linalg.norm(error) / np.linalg.norm(truth.theta))
 
 
-def time_shares(zeta: int) -> dict[str, float]:
-    """How the time of pursuit is divided among its parts, as fractions of the whole."""
-    X, Y, _, sizes = problem(zeta)
-    profile = cProfile.Profile()
-    profile.runcall(fit, X, Y, sizes, "pursuit")
-    stats = pstats.Stats(profile)
-    spent = {key[2]: row[3] for key, row in stats.stats.items() if "thinrank" in key[0]}
-    parts = {
-        "norms of XᵀY": spent.get("cross_norms", 0.0),
-        "columns and Gram": spent.get("_add", 0.0) + spent.get("gram_between", 0.0),
-        "gradient products": spent.get("gradient", 0.0),
-        "factorisations": spent.get("inverse_cholesky", 0.0),
-        "centring and scaling": spent.get("prepare", 0.0),
-    }
-    whole = spent["fit"]
-    parts["the rest"] = whole - sum(parts.values())
-    return {name: seconds / whole for name, seconds in parts.items()}
-
-
 def memory(zeta: int, dtype: str, order: str) -> float:
     """Peak resident set beyond what was resident before, divided by the size of X."""
     X, Y, _, sizes = problem(zeta, dtype)
@@ -115,7 +94,7 @@ def memory(zeta: int, dtype: str, order: str) -> float:
     return peak_beyond(lambda: fit(X, Y, sizes, "pursuit")) / X.nbytes
 
 
-def lines_of(speed: list[dict], shares: dict[int, dict], beyond: dict[str, float]) -> list[str]:
+def lines_of(speed: list[dict], beyond: dict[str, float]) -> list[str]:
     rows = []
     for r in speed:
         seconds = f"> {GDT_LIMIT:.0f}" if r["stopped"] else f"{r['seconds']:.3g}"
@@ -125,11 +104,8 @@ def lines_of(speed: list[dict], shares: dict[int, dict], beyond: dict[str, float
         rows.append([r["zeta"], r["solver"], *times, *fit])
     headings = ["ζ", "solver", "seconds", "one XᵀY", "ratio", "iterations", "relative error"]
     lines = [*table([*headings, "paper's GDT"], rows, text=2), ""]
-    for zeta, part_of in shares.items():
-        parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in part_of.items())
-        lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
     rows = [[name, f"{100 * part:.1f} %"] for name, part in beyond.items()]
-    lines += ["", *table(["memory beyond X", "peak, part of X"], rows)]
+    lines += table(["memory beyond X", "peak, part of X"], rows)
     return [*lines, *how()]
 
 
@@ -143,13 +119,12 @@ def main() -> None:
         with console.status(f"ζ = {zeta}"):
             speed += measure(zeta)
     large = max(options.zeta)
-    shares = {zeta: time_shares(zeta) for zeta in options.zeta if zeta >= 20}
     cases = [(dtype, order) for dtype in ("float64", "float32") for order in ("C", "F")]
     beyond = {
         f"ζ = {large}, {dtype}, {order} order": in_own_process(memory, large, dtype, order)
         for dtype, order in cases
     }
-    publish(lines_of(speed, shares, beyond), options.markdown)
+    publish(lines_of(speed, beyond), options.markdown)
 
 
 if __name__ == "__main__":
