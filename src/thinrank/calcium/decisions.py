@@ -155,7 +155,7 @@ def _decision(entry: Any, name: str) -> Decision:
         raise ValueError(f"{name}: expected an object with id, row, column and accepted")
     for key in ("row", "column"):
         value = entry.get(key)
-        if type(value) is not int and type(value) is not float or not abs(value) < 1e9:
+        if (type(value) is not int and type(value) is not float) or not abs(value) < 1e9:
             raise ValueError(f"{name}: {key} must be a number, got {value!r:.60}")
     if not isinstance(entry.get("accepted"), bool):
         raise ValueError(f"{name}: accepted must be true or false, got {entry.get('accepted')!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -40,7 +41,28 @@ _NUMBERS = {
 }
 
 
-class CalciumImaging(BaseEstimator):
+class _FittedMovie(BaseEstimator):
+    """What a fit has."""
+
+    factors_: Factors
+    status_: Status
+    decay_: float
+    radius_: float
+    shape_: tuple[int, int, int]
+    mean_image_: np.ndarray
+    sparse_footprints_: csr_array
+    traces_: np.ndarray
+    spike_trains_: np.ndarray
+    regions_: np.ndarray
+    region_coordinates_: list[np.ndarray]
+    fluorescence_: Fluorescence
+    quality_: Quality
+    rejected_: Neurons
+    shifts_: np.ndarray | None
+
+
+@dataclass(eq=False, repr=False)
+class CalciumImaging(_FittedMovie):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.
 
     The movie is modeled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
@@ -59,9 +81,8 @@ class CalciumImaging(BaseEstimator):
 
     If sizes are given, or with ``detection="low_rank"``, Θ is fitted to the whole movie as in the
     paper. A row of Θ is the image of what one frame adds, usually one neuron or a few that are far
-    apart. The peaks of these images vote for locations. Each location with enough votes is the
-    start of a neuron, and footprints and spikes, both at least 0, are fitted to XΘ alternately. In
-    either way neurons that overlap are separated by their spike frames.
+    apart. The same search then finds neurons in these images. In either way neurons that overlap
+    are separated by their spike frames.
 
     Parameters
     ----------
@@ -193,6 +214,29 @@ class CalciumImaging(BaseEstimator):
     1.0
     """
 
+    frame_rate: float
+    rank: int | str = "auto"
+    row_sparsity: int | str = "auto"
+    column_sparsity: int | str = "auto"
+    decay: float | str | None = None
+    baseline: str = "median"
+    _: KW_ONLY
+    percentile: float = 20.0
+    window: float = 30.0
+    smoothing: float | str = "auto"
+    background: float | str = "auto"
+    noise_scaling: bool = True
+    floor: float = 2.0
+    neuron_radius: float | str = "auto"
+    region_threshold: float = 0.5
+    neuropil: float = 0.7
+    register: bool = False
+    detection: str = "auto"
+    solver: str = "pursuit"
+    max_iter: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         frames, height, width = self.shape_
@@ -215,69 +259,6 @@ class CalciumImaging(BaseEstimator):
         if getattr(self, "quality_", None) is not None:
             shapes |= {"quality_.snr": (neurons,), "quality_.correlation": (neurons,)}
         return shapes
-
-    def __init__(
-        self,
-        frame_rate: float,
-        rank: int | str = "auto",
-        row_sparsity: int | str = "auto",
-        column_sparsity: int | str = "auto",
-        decay: float | str | None = None,
-        baseline: str = "median",
-        *,
-        percentile: float = 20.0,
-        window: float = 30.0,
-        smoothing: float | str = "auto",
-        background: float | str = "auto",
-        noise_scaling: bool = True,
-        floor: float = 2.0,
-        neuron_radius: float | str = "auto",
-        region_threshold: float = 0.5,
-        neuropil: float = 0.7,
-        register: bool = False,
-        detection: str = "auto",
-        solver: str = "pursuit",
-        max_iter: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.frame_rate = frame_rate
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.decay = decay
-        self.baseline = baseline
-        self.percentile = percentile
-        self.window = window
-        self.smoothing = smoothing
-        self.background = background
-        self.noise_scaling = noise_scaling
-        self.floor = floor
-        self.neuron_radius = neuron_radius
-        self.region_threshold = region_threshold
-        self.neuropil = neuropil
-        self.register = register
-        self.detection = detection
-        self.solver = solver
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    factors_: Factors
-    status_: Status
-    decay_: float
-    radius_: float
-    shape_: tuple[int, int, int]
-    mean_image_: np.ndarray
-    sparse_footprints_: csr_array
-    traces_: np.ndarray
-    spike_trains_: np.ndarray
-    regions_: np.ndarray
-    region_coordinates_: list[np.ndarray]
-    fluorescence_: Fluorescence
-    quality_: Quality
-    rejected_: Neurons
-    shifts_: np.ndarray | None
 
     def fit(
         self,
