@@ -9,9 +9,9 @@ relative held-out Bellman error. Since values can be arbitrary and still predict
 error at the targets of the best pooled model counts as much.
 
 The error of a step contains the bias of one iteration only, but biases of all iterations add up.
-So the penalty α of the common part is judged by the sums of errors along episodes: by single steps
-it was so large that two of three families of MountainCar (10 episodes, even seeds) stayed at the
-lowest return, −50, where now they return −29 to −36 and pooled ridge regression −39 to −40.
+So the penalty α of the common part is judged by the sums of errors along episodes. By single steps
+it was so large that MountainCar (10 episodes, seeds 4 and 6) stayed at the lowest return, −50; by
+the sums it returns −36 and −35, and pooled ridge regression −40 and −39.
 """
 
 from __future__ import annotations
