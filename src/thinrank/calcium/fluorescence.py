@@ -93,8 +93,10 @@ def measure_fluorescence(
     (height, width).
     """
     shape = movie.shape[1:]
-    inside, around = _in_regions(footprints, regions, shape), surroundings(regions, shape, usable)
-    means = _weighted_sums(movie, csr_array(vstack([inside, around])), progress)
+    pixels = [np.ravel_multi_index(tuple(region.T), shape) for region in regions]
+    inside = _means(_in_rows(pixels, shape).multiply(footprints))
+    weights = csr_array(vstack([inside, surroundings(regions, shape, usable)]))
+    means = _weighted_sums(movie, weights, progress)
     raw, neuropil = means[: len(regions)], means[len(regions) :]
     corrected = raw - np.float32(coefficient) * neuropil
     baseline = resting.of(corrected)
@@ -103,19 +105,17 @@ def measure_fluorescence(
     )
 
 
-def _in_regions(
-    footprints: csr_array, regions: list[np.ndarray], shape: tuple[int, int]
-) -> csr_array:
-    """Footprints inside their regions, as weights that sum to 1."""
-    rows = []
-    for number, region in enumerate(regions):
-        pixels = region[:, 0] * shape[1] + region[:, 1]
-        weights = np.maximum(footprints[[number]][:, pixels].toarray().ravel(), 0).astype(float)
-        weights = weights if weights.sum() > 0 else np.ones(len(pixels))
-        where = (np.zeros(len(pixels), dtype=int), pixels)
-        size = (1, shape[0] * shape[1])
-        rows.append(csr_array((weights / weights.sum(), where), shape=size))
-    return csr_array(vstack(rows)) if rows else csr_array((0, shape[0] * shape[1]))
+def _in_rows(pixels: list[np.ndarray], shape: tuple[int, int]) -> csr_array:
+    """Ones at the given flat indices of each row."""
+    bounds = np.cumsum([0, *map(len, pixels)])
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *pixels])
+    return csr_array((np.ones(len(flat)), flat, bounds), shape=(len(pixels), shape[0] * shape[1]))
+
+
+def _means(weights: csr_array) -> csr_array:
+    """Weights that sum to 1 in each row that is not empty."""
+    sums = weights.sum(axis=1)
+    return csr_array(weights.multiply(1 / np.where(sums > 0, sums, 1)[:, None]))
 
 
 def _weighted_sums(
@@ -148,12 +148,7 @@ def surroundings(
     free = np.array(usable, dtype=bool)
     for region in regions:
         free[tuple(region.T)] = False
-    chosen = [_around(region, shape, free) for region in regions]
-    counts = np.array([len(pixels) for pixels in chosen], dtype=np.int64)
-    weights = np.repeat(1 / np.maximum(counts, 1), counts)
-    bounds = np.concatenate([[0], np.cumsum(counts)])
-    pixels = np.concatenate([np.empty(0, dtype=np.int64), *chosen])
-    return csr_array((weights, pixels, bounds), shape=(len(regions), shape[0] * shape[1]))
+    return _means(_in_rows([_around(region, shape, free) for region in regions], shape))
 
 
 def _around(region: np.ndarray, shape: tuple[int, int], free: np.ndarray) -> np.ndarray:

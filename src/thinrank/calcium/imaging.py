@@ -38,7 +38,11 @@ _NUMBERS = {
     "region_threshold": (0, 1),
     "floor": (-1e-9, np.inf),
     "neuropil": (-1e-9, 2 + 1e-9),  # more than any tissue has
+    "neuron_radius": (0, np.inf),
+    "smoothing": (-1e-9, np.inf),
+    "background": (-1e-9, np.inf),
 }
+_WIDTHS = ("neuron_radius", "smoothing", "background")  # in pixels, or "auto"
 
 
 class _FittedMovie(BaseEstimator):
@@ -335,15 +339,13 @@ class CalciumImaging(_FittedMovie):
         as_solver(self.solver, self.max_iter)
         for name, (least, most) in _NUMBERS.items():
             value = getattr(self, name)
-            if not _is_number(value) or not (least < value < most or value == most == np.inf):
+            good = _is_number(value) and (least < value < most)
+            good |= name == "floor" and _is_number(value) and value == np.inf
+            if not good and not (name in _WIDTHS and is_auto(value)):
+                auto = ', or "auto"' if name in _WIDTHS else ""
                 raise ValueError(
-                    f"{name} must be above {least:g} and below {most:g}, got {value!r}"
+                    f"{name} must be above {least:g} and below {most:g}{auto}, got {value!r}"
                 )
-        for name, least in (("neuron_radius", 0.0), ("smoothing", -1e-9), ("background", -1e-9)):
-            value = getattr(self, name)
-            if not is_auto(value) and not (_is_number(value) and least < value < np.inf):
-                bound = "above 0" if least == 0 else "at least 0"
-                raise ValueError(f'{name} must be a number {bound} or "auto", got {value!r}')
         given = not all(map(is_auto, (self.rank, self.row_sparsity, self.column_sparsity)))
         if self.detection == "local" and given:
             raise ValueError(
@@ -356,7 +358,7 @@ class CalciumImaging(_FittedMovie):
     def _check_widths(self, shape: tuple[int, int, int]) -> None:
         """Raise an error for widths far beyond the frames, whose filters would need much memory."""
         most = 10 * max(shape[1:])
-        for name in ("neuron_radius", "smoothing", "background"):
+        for name in _WIDTHS:
             value = getattr(self, name)
             if not is_auto(value) and value > most:
                 raise ValueError(
