@@ -165,6 +165,12 @@ def test_integer_weights_equal_repeated_rows(baseline, easy, tuned):
         (baselines.ReducedRankRegression, {"ridge": "big"}, "ridge must be"),
         (baselines.ReducedRankRegression, {"rank": 2.5}, "rank must be .* got 2.5"),
         (baselines.SeparateRidges, {"penalty": "much"}, "penalty must be .* got 'much'"),
+        *(
+            (make, {"tol": value}, "tol must be a finite number")
+            for make in BASELINES
+            for value in ("auto", -1.0)
+            if hasattr(make(), "tol")
+        ),
     ],
 )
 def test_bad_parameters_are_named(baseline, parameters, message, easy):
@@ -209,3 +215,17 @@ def test_folds_without_weight_are_left_out(easy):
     weight[:2] = 1  # both in one fold
     with pytest.raises(ValueError, match="cv must have a split with rows of positive weight"):
         baselines.MultiTaskGroupLasso(cv=3).fit(X, Y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [baselines.ReducedRankRegression(rank=2), baselines.JointRankRowSelection(2, penalty=0.01)],
+)
+def test_coefficients_of_nearly_equal_columns_are_moderate(estimator):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 8))
+    X[:, 1] = X[:, 0] + 1e-8 * rng.normal(size=40)
+    Y = X[:, [0, 2]] @ rng.normal(size=(2, 5)) + rng.normal(size=(40, 5))
+    found = estimator.fit(X, Y)
+    assert np.abs(found.coef_).max() < 10
+    np.testing.assert_allclose(found.coef_[:, 0], found.coef_[:, 1], atol=1e-5)
