@@ -17,7 +17,7 @@ the sums it returns −36 and −35, and pooled ridge regression −40 and −39
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
 from math import inf
 from numbers import Integral, Real
@@ -43,6 +43,7 @@ _RANKS = (1, 2, 4, None)
 _EVIDENCE = 2.0
 
 
+@dataclass(eq=False, repr=False)
 class CommonPart(BaseEstimator):
     """Regressor of :class:`MultiTaskFQI`: all tasks have a common part and deviate from it.
 
@@ -92,22 +93,13 @@ class CommonPart(BaseEstimator):
     CommonPart(rank=1)
     """
 
-    def __init__(
-        self,
-        rank: int | str | None = "auto",
-        row_sparsity: int | str | None = "auto",
-        ridge: float | str = "auto",
-        common_ridge: float | str = "auto",
-        *,
-        noise_level: float = 0.1,
-        cv: int = 5,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.ridge = ridge
-        self.common_ridge = common_ridge
-        self.noise_level = noise_level
-        self.cv = cv
+    rank: int | str | None = "auto"
+    row_sparsity: int | str | None = "auto"
+    ridge: float | str = "auto"
+    common_ridge: float | str = "auto"
+    _: KW_ONLY
+    noise_level: float = 0.1
+    cv: int = 5
 
     def check(self) -> None:
         """Raise a ValueError that names a parameter with an invalid value."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -91,7 +91,21 @@ QCallback = Callable[[QRecord], object]
 """Called after every iteration; returning True stops the fit."""
 
 
-class MultiTaskFQI(BaseEstimator):
+class _Learned(BaseEstimator):
+    """What a fit has."""
+
+    values_: ActionValues
+    history_: QHistory
+    n_iterations_: int
+    n_tasks_: int
+    n_features_: int
+    n_actions_: int
+    state_shape_: tuple[int, ...]
+    best_params_: dict[str, Any] | None
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskFQI(_Learned):
     """Learn the action values Q of several related tasks together, by fitted Q-iteration.
 
     Let φ(s, a) consist of the features φ(s) in the block of action a and zeros elsewhere. The
@@ -199,6 +213,22 @@ class MultiTaskFQI(BaseEstimator):
     array([[0.667, 1.333]])
     """
 
+    features: Features | None = None
+    n_actions: int | None = None
+    discount: float | Sequence[float] = 0.99
+    regressor: Any = None
+    _: KW_ONLY
+    n_iterations: int = 50
+    pooled: bool = False
+    expectation: bool = False
+    episodic: bool | Sequence[bool] | None = None
+    tune_at: str | Collection[int] = "every"
+    warm_start: bool = True
+    tol: float = 0.0
+    random_state: Any = None
+    verbose: int = 0
+    callback: QCallback | None = None
+
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         # earlier versions did not save the number of actions
@@ -208,48 +238,6 @@ class MultiTaskFQI(BaseEstimator):
             "values_.factors": (actions * self.n_features_, tasks),
             "values_.intercept": (actions, tasks),
         }
-
-    def __init__(
-        self,
-        features: Features | None = None,
-        n_actions: int | None = None,
-        discount: float | Sequence[float] = 0.99,
-        regressor: Any = None,
-        *,
-        n_iterations: int = 50,
-        pooled: bool = False,
-        expectation: bool = False,
-        episodic: bool | Sequence[bool] | None = None,
-        tune_at: str | Collection[int] = "every",
-        warm_start: bool = True,
-        tol: float = 0.0,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: QCallback | None = None,
-    ) -> None:
-        self.features = features
-        self.n_actions = n_actions
-        self.discount = discount
-        self.regressor = regressor
-        self.n_iterations = n_iterations
-        self.pooled = pooled
-        self.expectation = expectation
-        self.episodic = episodic
-        self.tune_at = tune_at
-        self.warm_start = warm_start
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    values_: ActionValues
-    history_: QHistory
-    n_iterations_: int
-    n_tasks_: int
-    n_features_: int
-    n_actions_: int
-    state_shape_: tuple[int, ...]
-    best_params_: dict[str, Any] | None
 
     def fit(
         self, tasks: Sequence[Any], states: Any = None, *, n_episodes: int = 100
