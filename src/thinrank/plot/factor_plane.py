@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank import arrays
 from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings
 from thinrank.plot import canvas
@@ -81,12 +80,10 @@ def biplot(
     """
     arrows = canvas.check_choice("arrows", arrows, ("responses", "predictors", "none"))
     canvas.check_counts(max_arrows=max_arrows, max_labels=max_labels)
-    model = canvas.fitted_model(est)
-    pair = _pair(factors, model.rank)
-    ax = canvas.axes_of(ax, 6.0, 5.2)
+    model, pair, ax = _plane(est, factors, ax, (6.0, 5.2))
     if pair is None:
-        return _too_few(ax, model)
-    scores = arrays.to_numpy(est.transform(X))[:, pair].astype(np.float64)
+        return ax
+    scores = canvas.as_matrix(est.transform(X))[:, pair]
     scores /= np.where(est.factor_scale_ > 0, est.factor_scale_, 1.0)[pair]
     _draw_samples(ax, scores, groups)
     if labels is not None:
@@ -137,12 +134,10 @@ def correlation_circle(
     ['predictors', 'responses']
     """
     canvas.check_counts(max_names=max_names)
-    model = canvas.fitted_model(est)
-    pair = _pair(factors, model.rank)
-    ax = canvas.axes_of(ax, 6.4, 6.0)
+    model, pair, ax = _plane(est, factors, ax, (6.4, 6.0))
     if pair is None:
-        return _too_few(ax, model)
-    scores = arrays.to_numpy(est.transform(X))[:, pair].astype(np.float64)
+        return ax
+    scores = canvas.as_matrix(est.transform(X))[:, pair]
     rows, columns, _ = canvas.selected(model)
     kinds = (
         ("predictors", X, rows, model.predictor_names),
@@ -182,9 +177,16 @@ def _correlations(data: Any, count: int, index: np.ndarray, scores: np.ndarray) 
     return found
 
 
-def _too_few(ax: Axes, model: Findings) -> Axes:
-    one = "The fit has one factor, and the plane needs two."
-    return canvas.write_instead(ax, one if model.rank else canvas.NO_FACTORS)
+def _plane(
+    est: Any, factors: Any, ax: Axes | None, size: tuple[float, float]
+) -> tuple[Findings, list[int] | None, Axes]:
+    """The model, the two factors and the Axes; no factors, but a sentence, if there is no plane."""
+    model = canvas.fitted_model(est)
+    pair, ax = _pair(factors, model.rank), canvas.axes_of(ax, *size)
+    if pair is None:
+        one = "The fit has one factor, and the plane needs two."
+        canvas.write_instead(ax, one if model.rank else canvas.NO_FACTORS)
+    return model, pair, ax
 
 
 def _finished(ax: Axes, model: Findings, pair: list[int]) -> Axes:

@@ -93,9 +93,8 @@ def _settled(history: History) -> int | None:
         return None
     settled = last.iteration
     for record in reversed(history):
-        pairs = [(getattr(r, name) for r in (record, last)) for name in _SUPPORTS]
-        # iterations with one support share an array
-        if not all(a is b or (a.shape == b.shape and (a == b).all()) for a, b in pairs):
+        same = [np.array_equal(getattr(record, name), getattr(last, name)) for name in _SUPPORTS]
+        if not all(same):
             break
         settled = record.iteration
     return settled if settled > history[0].iteration else None
