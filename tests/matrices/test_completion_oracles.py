@@ -59,7 +59,7 @@ def best_of_block(A, rows, columns, ridge):
     least = np.inf
     for start in ([1.0, 1.0], [1.0, -1.0]):
         v = np.array(start)
-        for _ in range(50):
+        for _ in range(20):
             u = np.nansum(block * v, axis=1) / (seen @ v**2 + ridge)
             v = np.nansum(block * u[:, None], axis=0) / (seen.T @ u**2 + ridge)
         value = objective(block, u[:, None], v[:, None], ridge)

@@ -190,6 +190,7 @@ def test_names_of_a_data_frame(two_blocks):
         (lambda S: S[:, :-1], "square matrix"),
         (lambda S: S + np.eye(90, k=7) * 0.5, r"pair \(\d+, \d+\) are .* a difference of 0.5"),
         (lambda S: S + np.diag(np.full(90, np.inf)), "must be finite, or NaN"),
+        (lambda S: np.where(np.eye(90) > 0, 1.0, np.nan), "must have a known pair"),
     ],
 )
 def test_invalid_matrices(two_blocks, change, message):
@@ -225,11 +226,6 @@ def test_invalid_pairs(two_blocks):
         graph.predict_links([["a", "b"]])
     with pytest.raises(ValueError, match="cannot be given together"):
         graph.predict_links([[0, 1]], top=1)
-
-
-def test_pairs_that_are_all_unknown():
-    with pytest.raises(ValueError, match="S must have a known pair"):
-        tr.SparseLowRankGraph(1, 2).fit(np.where(np.eye(4) > 0, 1.0, np.nan))
 
 
 @pytest.mark.parametrize("rank", ["auto", 1])

@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,8 +18,13 @@ def blocks():
     return A
 
 
-def test_automatic_sizes(blocks):
-    svd = tr.SparseSVD().fit(blocks)
+@pytest.fixture(scope="module")
+def fitted(blocks):
+    return {layers: tr.SparseSVD(layers=layers).fit(blocks) for layers in (False, True)}
+
+
+def test_automatic_sizes(blocks, fitted):
+    svd = fitted[False]
     assert svd.best_params_ == {"rank": 2, "row_sparsity": 24, "column_sparsity": 18}
     assert svd.row_support_.tolist() == [*range(12), *range(60, 72)]
     assert svd.column_support_.tolist() == [*range(9), *range(40, 49)]
@@ -32,8 +39,8 @@ def test_automatic_sizes(blocks):
     assert svd.search_["accepted"][:2].all()
 
 
-def test_layers_are_biclusters(blocks):
-    svd = tr.SparseSVD(layers=True).fit(blocks)
+def test_layers_are_biclusters(blocks, fitted):
+    svd = fitted[True]
     rows, columns = svd.biclusters_
     assert rows.shape == (2, 120)
     assert columns.shape == (2, 90)
@@ -42,12 +49,9 @@ def test_layers_are_biclusters(blocks):
     assert svd.get_indices(1)[1].tolist() == list(range(40, 49))
     assert svd.get_submatrix(1, blocks).shape == (12, 9)
     assert svd.singular_values_[0] > svd.singular_values_[1]
-
-
-def test_biclusters_need_layers(blocks):
-    svd = tr.SparseSVD(layers=True).fit(blocks).set_params(layers=False).fit(blocks)
+    again = copy.deepcopy(svd).set_params(layers=False, rank=1, row_sparsity=5, column_sparsity=5)
     with pytest.raises(AttributeError, match="layers=True"):
-        _ = svd.rows_
+        _ = again.fit(blocks).rows_
 
 
 @pytest.mark.parametrize(
@@ -122,8 +126,8 @@ def test_column_means_and_factors_are_removed_before(blocks):
 
 
 @pytest.mark.parametrize("layers", [False, True])
-def test_transform_and_back(blocks, layers):
-    svd = tr.SparseSVD(layers=layers).fit(blocks)
+def test_transform_and_back(blocks, fitted, layers):
+    svd = fitted[layers]
     scores = svd.transform(blocks)
     again = svd.transform(svd.inverse_transform(scores))
     np.testing.assert_allclose(again, scores, atol=1e-10)
@@ -143,19 +147,16 @@ def test_noise_has_rank_zero_and_says_what_to_do():
         assert tr.SparseSVD(2).fit(A).rank_ == 2
 
 
-def test_sparse_input_is_the_same(blocks):
-    for layers in (False, True):
-        dense = tr.SparseSVD(layers=layers).fit(blocks)
-        sparse = tr.SparseSVD(layers=layers).fit(sp.csr_array(blocks))
-        np.testing.assert_allclose(sparse.components_, dense.components_, atol=1e-8)
-        np.testing.assert_allclose(
-            sparse.transform(sp.csc_array(blocks)), dense.transform(blocks), atol=1e-6
-        )
+def test_sparse_input_is_the_same(blocks, fitted):
+    sparse = tr.SparseSVD().fit(sp.csr_array(blocks))
+    np.testing.assert_allclose(sparse.components_, fitted[False].components_, atol=1e-8)
+    found, expected = sparse.transform(sp.csc_array(blocks)), fitted[False].transform(blocks)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_data_frames_keep_names(blocks):
     frame = pd.DataFrame(blocks, columns=[f"gene{j}" for j in range(90)])
-    svd = tr.SparseSVD().set_output(transform="pandas").fit(frame)
+    svd = tr.SparseSVD(2, 24, 18).set_output(transform="pandas").fit(frame)
     assert list(svd.transform(frame).columns) == ["sparsesvd0", "sparsesvd1"]
     assert svd.feature_names_in_[svd.column_support_[0]] == "gene0"
 
@@ -175,8 +176,8 @@ def test_wrong_sizes(blocks, wrong, message):
         tr.SparseSVD(**wrong).fit(blocks)
 
 
-def test_tensors_in_and_out(blocks, torch):
-    dense = tr.SparseSVD().fit(blocks)
+def test_tensors_in_and_out(blocks, fitted, torch):
+    dense = fitted[False]
     X = torch.asarray(blocks)
     svd = tr.SparseSVD().fit(X)
     assert isinstance(svd.components_, torch.Tensor)

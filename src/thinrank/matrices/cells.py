@@ -19,7 +19,7 @@ from thinrank.matrices.decomposition import check_numbers
 
 # A matrix or block is held as a dense array if this share of its cells is observed: products with
 # dense arrays are then faster, and the array is not much larger than the list of cells.
-_DENSE_SHARE = 0.1
+DENSE_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class ObservedCells:
 
     @staticmethod
     def _is_dense(cells: int, shape: tuple[int, int]) -> bool:
-        return cells >= _DENSE_SHARE * shape[0] * shape[1]
+        return cells >= DENSE_SHARE * shape[0] * shape[1]
 
     @cached_property
     def counts(self) -> np.ndarray:

@@ -11,7 +11,9 @@ from scipy.special import chdtri
 
 from thinrank.designs import as_design
 from thinrank.matrices.cells import Centre, ObservedCells
+from thinrank.matrices.decomposition import CLEAR_ERRORS, PATIENCE
 from thinrank.matrices.given_sizes import nearest
+from thinrank.matrices.layers import LEVEL
 from thinrank.matrices.masked_factors import (
     EXACT,
     MaskedFit,
@@ -24,8 +26,6 @@ from thinrank.matrices.masked_factors import (
     ridges,
 )
 
-# A path of ridges ends after this number of ridges with a larger error than the smallest one.
-_MOST_WORSE = 2
 # Fewer rows or columns, or a larger ridge, are preferred if the error exceeds the smallest one by
 # at most this number of standard errors of the difference. A lower rank gets a larger margin, and
 # rank 0 a still larger one: the smallest error is that of the best of many candidates, one of which
@@ -37,13 +37,6 @@ _MARGIN_OF_ZERO = 2.0
 _MOST_DOUBLINGS = 6
 # Errors of more cells than this are summed in random groups, which bounds the memory.
 _MOST_GROUPS = 100_000
-# Rounds in which the sizes are improved for one rank.
-_ROUNDS = 6
-# The search over ranks ends after this number of ranks in a row without a smaller error.
-_RANKS_WITHOUT_GAIN = 2
-# Rows (columns) stand out at the start if their sum of squares exceeds that of noise by this
-# number of standard deviations.
-_STANDS_OUT = 3.0
 
 
 class Limits(NamedTuple):
@@ -130,7 +123,7 @@ class _Search:
             else:
                 without_gain += 1
             best = winner if given is not None else min(best, winner, key=_error)
-            if without_gain == _RANKS_WITHOUT_GAIN:
+            if without_gain == PATIENCE:
                 break
         return self._polished(best) if best.rank else best
 
@@ -181,13 +174,12 @@ class _Search:
 
     def _refined(self, here: Candidate) -> Candidate:
         """Improve the numbers of rows and columns of a candidate."""
-        for _ in range(_ROUNDS):
+        while True:
             (rows, _), (columns, _) = self.proposed[here.sizes]
             found = self._candidate(*self._sizes(here.rank, rows, columns))
             if found.error >= here.error:
-                break
+                return here
             here = found
-        return here
 
     def _polished(self, here: Candidate) -> Candidate:
         """Improve numbers of rows and columns in fits that start from the last ones.
@@ -195,7 +187,7 @@ class _Search:
         Fits with a common starting point differ by the sizes only, and not by the solution that
         alternations happen to reach, so that their errors can be compared closely.
         """
-        for _ in range(_ROUNDS):
+        while True:
             (rows, thin_rows), (columns, thin_columns) = self.proposed[here.sizes]
             pairs = {
                 (rows, columns),
@@ -209,9 +201,8 @@ class _Search:
             tried = [self._kept(self._continued(here, sizes, here.ridge)) for sizes in near]
             found = min(tried, key=_error, default=here)
             if found.error >= here.error:
-                break
+                return here
             here = found
-        return here
 
     def _continued(self, here: Candidate, sizes: tuple[int, int, int], ridge: float) -> Candidate:
         """Other numbers of rows and columns, or another ridge, from the fits of a candidate."""
@@ -257,7 +248,7 @@ class _Search:
                 best, worse = found, 0
             else:
                 worse += 1
-            if worse == _MOST_WORSE:
+            if worse == PATIENCE:
                 break
         assert best is not None
         return best
@@ -341,14 +332,12 @@ def _standing_out(cells: ObservedCells) -> tuple[int, int]:
     for each in (cells, cells.transposed):
         squares, counts = each.row_sums(each.values**2), each.counts
         excess = squares - variance * counts
-        numbers.append(int(np.sum(excess > _STANDS_OUT * variance * np.sqrt(2.0 * counts))))
+        numbers.append(int(np.sum(excess > CLEAR_ERRORS * variance * np.sqrt(2.0 * counts))))
     return numbers[0], numbers[1]
 
 
 # --------------------------------------------------------------------------- the fit
 
-# Rounds in which further rows and columns are looked for.
-_EXTENSIONS = 3
 # Rows of fit that are given again count as in use in spite of rounding.
 _ROUNDING = 1e-9
 
@@ -396,7 +385,7 @@ def _extended(
 ) -> tuple[np.ndarray, int]:
     """Right factor and number of rows, with the rows and columns that only all cells confirm."""
     _, rows, columns, ridge = chosen
-    for _ in range(_EXTENSIONS):
+    while True:
         U, _ = best_rows(cells, V, rows, ridge)
         in_rows, in_columns = (np.asarray(W.any(axis=1)) for W in (U, V))
         more_rows = further_rows(cells, V, in_rows, ridge) if given.rows is None else 0
@@ -404,10 +393,9 @@ def _extended(
         if given.columns is None:
             more_columns = further_rows(cells.transposed, U, in_columns, ridge)
         if not more_rows and not more_columns:
-            break
+            return V, rows
         rows, columns = rows + more_rows, columns + more_columns
         V = alternate(cells, V, rows, columns, ridge, EXACT).V
-    return V, rows
 
 
 def scores_of_rows(
@@ -442,8 +430,6 @@ def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
 
 # --------------------------------------------------------------------------- further rows
 
-# Probability that the gain of one of the rows of noise exceeds the limit: the number of SparseSVD.
-_RATE = 0.005
 # Each cell of a further row is predicted from its other cells; the sum of squares of errors must
 # not exceed this share of that of the cells. It is near 1 or larger if single cells are large.
 _LARGEST_SHARE = 0.5
@@ -467,7 +453,7 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     if np.count_nonzero(others) < 0.5 * len(used):
         return 0
     common = float(np.median(gains[others])) / float(chdtri(rank, 0.5))
-    limits = np.maximum(common, _noise(cells, support)) * float(chdtri(rank, _RATE / len(used)))
+    limits = np.maximum(common, _noise(cells, support)) * float(chdtri(rank, LEVEL / len(used)))
     candidates = np.flatnonzero(others & (gains > limits)).tolist()
     return sum(_predicted(cells, i, W, support, ridge) for i in candidates)
 

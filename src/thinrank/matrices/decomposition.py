@@ -16,6 +16,15 @@ from thinrank.core.factors import Factors
 from thinrank.estimators.input_types import check_columns, check_kind, without_mask
 from thinrank.minimize import check_size
 
+# Numbers of an array that is formed for a part of a matrix at a time: 32 MiB in double precision.
+BLOCK_ENTRIES = 1 << 22
+# Parts into which rows, columns or pairs are divided to leave each out in turn.
+FOLDS = 5
+# Standard errors by which what counts as structure exceeds noise.
+CLEAR_ERRORS = 3.0
+# A search along ranks, ridges or sizes ends after this number in a row that are not better.
+PATIENCE = 2
+
 
 class Decomposition(BaseEstimator):
     """Sizes of a matrix Θ = UVᵀ that was fitted to a bare matrix, from ``factors_``."""

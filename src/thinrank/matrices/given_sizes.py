@@ -11,12 +11,10 @@ from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
 from thinrank.designs.dense import ColumnSubset
 from thinrank.losses.quadratic import Denoising
+from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
-_MAX_ALTERNATIONS = 100
-# Entries of columns of a sparse matrix that are made dense at a time: 32 MiB in double precision.
-_BLOCK_ENTRIES = 1 << 22
 # Relative increase of the norm that is captured below which the alternation ends. Rows and columns
 # of noise could be exchanged for longer, for a gain of this size.
 _LEAST_GAIN = 1e-5
@@ -61,7 +59,7 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
 
 def few_columns(A: Design) -> int:
     """Number of columns that may be held as a dense array."""
-    return max(_BLOCK_ENTRIES // A.shape[0], 1)
+    return max(BLOCK_ENTRIES // A.shape[0], 1)
 
 
 def singular_triplets(
@@ -117,7 +115,7 @@ def alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Arra
     """
     xp = arrays.namespace(A.prototype)
     left, captured, supports = A @ V, 0.0, None
-    for _ in range(_MAX_ALTERNATIONS):
+    while True:
         in_rows = top_rows(left, rows)
         U, _ = xp.linalg.qr(arrays.take_rows(left, in_rows))
         # all rows are not copied

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
+from thinrank.matrices.decomposition import FOLDS
 from thinrank.matrices.pairs import LowRank
 from thinrank.matrices.symmetric_fit import leading
 
-_FOLDS = 5
 # Share of wrong nodes among those selected (Benjamini and Hochberg). Larger shares add nodes of
 # noise to the component, smaller ones lose nodes with small loadings.
 _WRONG = 0.1
@@ -112,7 +112,7 @@ def _level_of_component(S: np.ndarray, n: int, seed: int) -> float:
 def _level_of_left_out(S: np.ndarray, n: int, seed: int) -> float:
     """Level at which some nodes are correlated with the component of the other nodes."""
     p = len(S)
-    folds = min(_FOLDS, p // 2)
+    folds = min(FOLDS, p // 2)
     part = np.random.default_rng(seed).permutation(p) % folds
     p_values = np.ones(p)
     for fold in range(folds):

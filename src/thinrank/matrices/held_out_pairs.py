@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS, PATIENCE
 from thinrank.matrices.pairs import Pairs
 from thinrank.matrices.symmetric_fit import best_nodes, scatter
 
-_FOLDS = 5
 # A component is kept if its products with the pairs left out sum to this number of standard errors.
 # In 30 graphs each of seven kinds of pure noise, the largest of 8 components exceeded it in about
 # one graph in twenty.
-_LEVEL = 3.0
+_LEVEL = CLEAR_ERRORS
 # The same where several numbers of nodes are tried.
 _LEVEL_OF_SIZES = 3.5
 # Components tried first; twice as many if the last of them is kept.
@@ -31,8 +31,6 @@ _FIRST_RANKS = 8
 _ROUNDS = 3
 # Pairs that are 0 in a sparse matrix are sampled, this number for each stored pair of a part.
 _ZEROS_PER_EDGE = 5
-# The search among numbers of nodes ends after this number that are worse than the best one.
-_WORSE = 2
 _FEWEST_NODES = 4
 
 
@@ -100,7 +98,7 @@ class GraphSizes:
 Split = tuple[Pairs, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def splits(pairs: Pairs, seed: int, folds: int = _FOLDS) -> Iterator[Split]:
+def splits(pairs: Pairs, seed: int, folds: int = FOLDS) -> Iterator[Split]:
     """Training pairs and, for each part, its pairs with values and weights.
 
     In a sparse matrix the stored entries of a part are removed and the others are multiplied by
@@ -211,7 +209,7 @@ def _fewer_nodes(pairs: Pairs, rank: int, center: bool, seed: int, errors: dict[
             pairs, rank, pairs.n_nodes, center=center, seed=seed
         ).error(rank)
     size, worse = pairs.n_nodes // 2, 0
-    while size >= fewest and worse < _WORSE:
+    while size >= fewest and worse < PATIENCE:
         errors[size] = held_out(pairs, rank, size, center=center, seed=seed).error(rank)
         worse = worse + 1 if errors[size] > min(errors.values()) else 0
         size //= 2

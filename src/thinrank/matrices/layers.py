@@ -19,6 +19,8 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense, Sparse, take_rows
 from thinrank.designs.dense import ColumnSubset
+from thinrank.matrices.cells import DENSE_SHARE
+from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS
 from thinrank.matrices.given_sizes import block_svd, few_columns, nearest, singular_triplets
 
 # Share of noise among the rows (columns) of a layer (Benjamini and Hochberg).
@@ -39,17 +41,10 @@ _PARTS = 3
 _LEFT_OUT = 0.6
 # What a row or column of a layer must add to d² to be worth it, in squares of the noise.
 _PRICE = 4.0
-# Scores beyond this number of standard deviations do not enter scales.
-_TRIM = 3.0
-# Matrices with a smaller share of non-zero cells are compared with the squares of their cells.
-_FEW_CELLS = 0.1
 
-_FOLDS = 5
 # Scores left out stand out beyond the limit that one of all exceeds with the first probability
 # under noise; a layer needs a number of them that has at most the second one.
-_RATE, _LEVEL = 0.05, 0.005
-# Standard errors by which the cells left out must agree with the fit.
-_AGREEMENT = 3.0
+_RATE, LEVEL = 0.05, 0.005
 # Scores left out that enter the prediction of the cells, in units of their scale.
 _PREDICTED = 2.0
 # Most components to which most rows and columns contribute that are removed: means, and a few
@@ -120,7 +115,7 @@ class Evidence(NamedTuple):
     def accepted(self) -> bool:
         """Whether the layer is in the data left out on every side that is tested."""
         sides = [p for p in (self.rows, self.columns) if not np.isnan(p)]
-        return all(p < _LEVEL for p in sides) and self.agreement > _AGREEMENT
+        return all(p < LEVEL for p in sides) and self.agreement > CLEAR_ERRORS
 
 
 @dataclass
@@ -162,7 +157,7 @@ class CellSquares(NamedTuple):
             filled = np.count_nonzero(squares)
         else:
             return nothing
-        if filled >= _FEW_CELLS * A.shape[0] * A.shape[1]:
+        if filled >= DENSE_SHARE * A.shape[0] * A.shape[1]:
             return nothing
         return cls(*(np.asarray(squares.mean(axis=axis)).ravel() for axis in (1, 0)))
 
@@ -190,7 +185,7 @@ def null_scale(scores: np.ndarray) -> float:
         return 0.0
     scale = np.inf
     while True:
-        inner = size[: np.searchsorted(size, _TRIM * scale, side="right")]
+        inner = size[: np.searchsorted(size, CLEAR_ERRORS * scale, side="right")]
         smaller = float(np.median(inner) / ndtri(0.75))
         if len(inner) < 0.5 * len(size) or smaller >= scale:
             return scale
@@ -383,7 +378,7 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
 
     Shapes: ``A`` (n_rows, n_columns).
     """
-    folds = min(_FOLDS, *A.shape)
+    folds = min(FOLDS, *A.shape)
     if folds < 2:
         return Evidence(1.0, 1.0, 0.0, False)
     row_fold, column_fold = _folds(A, folds)
@@ -419,7 +414,9 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
         _probability(row_scores) if rows.automatic else float("nan"),
         _probability(column_scores) if columns.automatic else float("nan"),
         agreement / folds**0.5,
-        not squares.known and agreement > _AGREEMENT * folds**0.5 and min(scales) > _DENSE * noise,
+        not squares.known
+        and agreement > CLEAR_ERRORS * folds**0.5
+        and min(scales) > _DENSE * noise,
     )
 
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.matrices.pairs import LowRank, Pairs
 
 # Largest influence of a pair on its own prediction that is taken out. It is near 1 for a node that
 # is a component by itself; dividing by nearly 0 would then only enlarge noise.
 _MOST_INFLUENCE = 0.9
-# Number of scores that are held at once in the search for the strongest pairs.
-_AT_ONCE = 4_000_000
 
 
 class Links(NamedTuple):
@@ -79,7 +78,7 @@ def strongest_pairs(
     Shapes: ``pairs`` (n_pairs, 2), ``scores`` (n_pairs,).
     """
     n = pairs.n_nodes
-    rows = max(1, _AT_ONCE // n)
+    rows = max(1, BLOCK_ENTRIES // n)
     kept, scores = np.zeros((0, 2), dtype=np.intp), np.zeros(0)
     for first in range(0, n, rows):
         block = np.arange(first, min(first + rows, n))

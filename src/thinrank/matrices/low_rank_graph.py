@@ -22,8 +22,6 @@ from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
 from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of
 from thinrank.minimize import check_size, seed_from
 
-_TOP = 10
-
 
 class SparseLowRankGraph(Decomposition):
     r"""Low-rank structure of few nodes in a graph, a covariance or a correlation matrix.
@@ -254,7 +252,7 @@ class SparseLowRankGraph(Decomposition):
                 raise ValueError("pairs and top cannot be given together")
             i, j = pair_indices(pairs, self.n_features_in_, names).T
             return score_pairs(fit, influence, known, i, j)
-        number = _TOP if top is None else top
+        number = 10 if top is None else top
         check_size("top", number, 10**9, "the number of pairs")
         absolute = self.kind_ != "adjacency"
         found, scores = strongest_pairs(fit, influence, known, int(number), absolute=absolute)

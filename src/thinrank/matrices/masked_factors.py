@@ -20,9 +20,8 @@ import numpy as np
 
 from thinrank import linalg
 from thinrank.matrices.cells import Block, ObservedCells
+from thinrank.matrices.decomposition import BLOCK_ENTRIES
 
-# Regressions are solved in groups of rows; this bounds the entries of the arrays of a group.
-_GROUP_ENTRIES = 4_000_000
 # Added to the diagonals of the regressions, relative to the largest one, so that a row with fewer
 # observed cells than components has a solution. Far below any ridge that changes a result.
 _SMALLEST_RIDGE = 1e-13
@@ -52,7 +51,7 @@ def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, 
     products = W[:, above[0]] * W[:, above[1]]
     coefficients, gains = np.empty((n_rows, rank)), np.empty(n_rows)
     floor = _SMALLEST_RIDGE * float(np.sum(W * W)) + np.finfo(float).tiny
-    for start in range(0, n_rows, step := max(_GROUP_ENTRIES // rank**2, 1)):
+    for start in range(0, n_rows, step := max(BLOCK_ENTRIES // rank**2, 1)):
         group = slice(start, start + step)
         whole = step >= n_rows
         target = (block.values if whole else block.values[group]) @ W

@@ -11,15 +11,11 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense
+from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.matrices.given_sizes import alternate, nearest
 
-# Up to this number of entries a design is held as a dense array, which makes many small products
-# faster: 16 MiB in double precision.
-_DENSE_ENTRIES = 1 << 21
 # A triangular factor takes the place of a matrix with more than this number of rows per column.
 _TALL = 3
-# Up to this number of entries components without limits come from a full SVD.
-_FULL_SVD_ENTRIES = 4_000_000
 # Candidate numbers of features grow by these factors below and above _FINE: near the number of
 # features of a sparse component every feature counts, in dense ones a few per cent do not.
 _FINE = 50
@@ -100,7 +96,7 @@ def without(A: Design, Q: Array) -> Design:
 def compressed(A: Design) -> Design:
     """A design with the same inner products of columns, dense and with few rows where possible."""
     n, p = A.shape
-    if n * p > _DENSE_ENTRIES:
+    if n * p > BLOCK_ENTRIES:
         return A
     if hasattr(A, "array") and n <= _TALL * p:
         return A
@@ -113,7 +109,7 @@ def compressed(A: Design) -> Design:
 def leading_directions(A: Design, rank: int, seed: int = 0) -> Array:
     """Leading right singular vectors, without those of singular value 0."""
     n, p = A.shape
-    if n * p <= _FULL_SVD_ENTRIES:
+    if n * p <= BLOCK_ENTRIES:
         everything = A.columns(arrays.indices(range(p), A.prototype))
         values, V = linalg.leading_right_vectors(everything, rank)
     else:

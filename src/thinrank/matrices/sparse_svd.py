@@ -19,13 +19,10 @@ from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Dense, Sparse
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.matrices.decomposition import Decomposition
+from thinrank.matrices.decomposition import BLOCK_ENTRIES, Decomposition
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import Discovery, Side, discover, joined, leading, minus, refitted
 from thinrank.minimize import check_size, seed_from
-
-# Number of entries up to which a sparse matrix is made dense: 32 MiB in double precision.
-_SMALL = 1 << 22
 
 _NOTHING = (
     "No block of rows and columns stands out from the noise, so that the decomposition has rank 0. "
@@ -194,11 +191,21 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             A = _dense_if_small(check_matrix(self, X))
             self._check_sizes(A.shape)
             seed = seed_from(self.random_state)
+            self.__dict__.pop("_layer_rows", None)
+            self.__dict__.pop("_layer_columns", None)
             if self.layers:
                 found = self._discover(A, given_sides=True)
                 self._keep_layers(minus(A, found.background), found)
+                sizes = [np.count_nonzero(x, axis=1).tolist() for x in (self.rows_, self.columns_)]
             else:
-                self._keep_joint(A, seed)
+                factors, found = self._joint(A, seed)
+                values = arrays.to_numpy(arrays.column_norms_squared(factors.U))  # balanced factors
+                root = arrays.from_numpy(values**0.5, factors.U)
+                self._keep_vectors(factors.U / root, values, factors.V / root)
+                sizes = [len(self.row_support_), len(self.column_support_)]
+            self.search_, self.background_ = _table(found), found.background
+            names = "rank", "row_sparsity", "column_sparsity"
+            self.best_params_ = dict(zip(names, (self.rank_, *sizes), strict=True))
             self._n_features_out = self.rank_
         return self
 
@@ -249,26 +256,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         right = np.array([layer.right for layer in layers]).reshape(len(layers), A.shape[1]).T
         self._keep_vectors(arrays.from_numpy(left, like), values, arrays.from_numpy(right, like))
         self._layer_rows, self._layer_columns = (left != 0).T, (right != 0).T
-        self.search_, self.background_ = _table(found), found.background
-        self.best_params_ = {
-            "rank": self.rank_,
-            "row_sparsity": np.count_nonzero(self._layer_rows, axis=1).tolist(),
-            "column_sparsity": np.count_nonzero(self._layer_columns, axis=1).tolist(),
-        }
-
-    def _keep_joint(self, A: Design, seed: int) -> None:
-        factors, found = self._joint(A, seed)
-        xp = arrays.namespace(A.prototype)
-        values = xp.sqrt(arrays.column_norms_squared(factors.U))  # balanced factors
-        self._keep_vectors(factors.U / values, arrays.to_numpy(values) ** 2, factors.V / values)
-        self.__dict__.pop("_layer_rows", None)
-        self.__dict__.pop("_layer_columns", None)
-        self.search_, self.background_ = _table(found), found.background
-        self.best_params_ = {
-            "rank": self.rank_,
-            "row_sparsity": len(self.row_support_),
-            "column_sparsity": len(self.column_support_),
-        }
 
     def _joint(self, A: Design, seed: int) -> tuple[Factors, Discovery]:
         sizes = [self.row_sparsity, self.column_sparsity]
@@ -351,7 +338,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
 
 def _dense_if_small(A: Design) -> Design:
     """A small sparse matrix as a dense one, whose blocks are copied much faster."""
-    if isinstance(A, Sparse) and A.shape[0] * A.shape[1] <= _SMALL:
+    if isinstance(A, Sparse) and A.shape[0] * A.shape[1] <= BLOCK_ENTRIES:
         return Dense(A.matrix.toarray())
     return A
 

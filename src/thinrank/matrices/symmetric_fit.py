@@ -7,15 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from thinrank.linalg import FULL_SVD_SIZE
 from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
 
-# Below this number of nodes all eigenvalues are computed.
-_FEW = 60
 # Directions beyond the rank that are carried from one round of imputation to the next.
 _EXTRA = 4
 _POWERS = 2
-# Rounds of node choice; the nodes stay the same after a few.
-_MAX_ALTERNATIONS = 30
 # Rounds of imputation while nodes are still being exchanged.
 _SHORT = 4
 # In matrices with at most this number of nodes single rows give further starting points.
@@ -32,7 +29,7 @@ def leading(
     """
     n = E.shape[0]
     rank = min(rank, n)
-    if isinstance(E, np.ndarray) and (n <= _FEW or rank > n // 4):
+    if isinstance(E, np.ndarray) and (n <= FULL_SVD_SIZE or rank > n // 4):
         values, vectors = np.linalg.eigh(E)
     elif start is not None and start.shape[1] >= rank:
         basis = start
@@ -160,13 +157,11 @@ def _alternate(
     """Improve nodes and components by turns until the nodes stay the same."""
     n = pairs.n_nodes
     best: tuple[float, np.ndarray, LowRank] | None = None
-    for _ in range(_MAX_ALTERNATIONS):
+    while True:
         fit = fit_nodes(pairs, rank, nodes, center=center, rounds=_SHORT)
         reached = gain(pairs, nodes, fit)
         if best is not None and reached <= best[0]:
-            break
+            return best
         best = (reached, nodes, fit)
         whole = scatter(fit, nodes, n)
         nodes = _top(np.sum((pairs.filled(whole) @ whole.vectors) ** 2, axis=1), size)
-    assert best is not None
-    return best
