@@ -83,13 +83,26 @@ def write_nwb(
         session_start_time=session_start_time or datetime.now(UTC),
         subject=None if subject is None else pynwb.file.Subject(subject_id=subject),
     )
+    channel = pynwb.ophys.OpticalChannel(
+        name="OpticalChannel", description=_UNKNOWN, emission_lambda=float("nan")
+    )
+    plane = file.create_imaging_plane(
+        name="ImagingPlane",
+        optical_channel=channel,
+        imaging_rate=float(frame_rate),
+        description=_UNKNOWN,
+        device=file.create_device(name=device),
+        excitation_lambda=float("nan"),
+        indicator=_UNKNOWN,
+        location=_UNKNOWN,
+    )
     module = file.create_processing_module("ophys", "Neurons of a calcium imaging movie")
     segmentation = pynwb.ophys.ImageSegmentation()
     module.add(segmentation)
     regions = segmentation.create_plane_segmentation(
         name="PlaneSegmentation",
         description="Footprints by two-way sparse low-rank regression",
-        imaging_plane=_imaging_plane(pynwb, file, frame_rate, device),
+        imaging_plane=plane,
     )
     for mask in masks:
         regions.add_roi(image_mask=mask)
@@ -104,15 +117,15 @@ def write_nwb(
     for container, series in _responses(traces, spike_trains, fluorescence).items():
         place = getattr(pynwb.ophys, container)()
         module.add(place)
-        for name, (values, description, unit) in series.items():
+        for name, (values, about) in series.items():
             place.create_roi_response_series(
                 name=name,
                 data=np.ascontiguousarray(np.asarray(values, np.float32).T),
                 rois=regions.create_roi_table_region("all neurons", region=list(range(len(masks)))),
-                unit=unit,
+                unit="ratio" if name == "dff" else "a.u.",
                 rate=float(frame_rate),
                 starting_time=0.0,
-                description=description,
+                description=about,
             )
     with pynwb.NWBHDF5IO(str(path), "w") as io:
         io.write(file)
@@ -120,45 +133,19 @@ def write_nwb(
 
 def _responses(
     traces: Any, spike_trains: Any, light: Fluorescence | None
-) -> dict[str, dict[str, tuple[Any, str, str]]]:
-    """Values, descriptions and units of all series, by container and name."""
-    units = "a.u."
-    fluorescence: dict[str, tuple[Any, str, str]] = {
-        "RoiResponseSeries": (traces, "Denoised fluorescence above the baseline", units)
-    }
+) -> dict[str, dict[str, tuple[Any, str]]]:
+    """Values and descriptions of all series, by container and name."""
+    fluorescence = {"RoiResponseSeries": (traces, "Denoised fluorescence above the baseline")}
     if spike_trains is not None:
-        fluorescence["spikes"] = (spike_trains, "Size of the spike in each frame, or 0", units)
+        fluorescence["spikes"] = (spike_trains, "Size of the spike in each frame, or 0")
     if light is None:
         return {"Fluorescence": fluorescence}
+    rest = f"raw - {light.coefficient:g} * neuropil"
     fluorescence |= {
-        "raw": (light.raw, "Mean over the region, weighted by the footprint", units),
-        "neuropil": (light.neuropil, "Mean over the pixels around the region", units),
-        "baseline": (
-            light.baseline,
-            f"F0, the resting level of raw - {light.coefficient:g} * neuropil",
-            units,
-        ),
-        "deconvolved": (
-            light.deconvolved,
-            f"Non-negative deconvolution of raw - {light.coefficient:g} * neuropil - baseline",
-            units,
-        ),
+        "raw": (light.raw, "Mean over the region, weighted by the footprint"),
+        "neuropil": (light.neuropil, "Mean over the pixels around the region"),
+        "baseline": (light.baseline, f"F0, the resting level of {rest}"),
+        "deconvolved": (light.deconvolved, f"Non-negative deconvolution of {rest} - baseline"),
     }
-    about = f"(raw - {light.coefficient:g} * neuropil - baseline) / baseline"
-    return {"Fluorescence": fluorescence, "DfOverF": {"dff": (light.dff, about, "ratio")}}
-
-
-def _imaging_plane(pynwb: Any, file: Any, frame_rate: float, device: str) -> Any:
-    channel = pynwb.ophys.OpticalChannel(
-        name="OpticalChannel", description=_UNKNOWN, emission_lambda=float("nan")
-    )
-    return file.create_imaging_plane(
-        name="ImagingPlane",
-        optical_channel=channel,
-        imaging_rate=float(frame_rate),
-        description=_UNKNOWN,
-        device=file.create_device(name=device),
-        excitation_lambda=float("nan"),
-        indicator=_UNKNOWN,
-        location=_UNKNOWN,
-    )
+    ratio = {"dff": (light.dff, f"({rest} - baseline) / baseline")}
+    return {"Fluorescence": fluorescence, "DfOverF": ratio}

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import median_filter
+from scipy.stats import skew
 
 from thinrank.calcium.imaging import with_rejected
-
-# Cells of suite2p have a radius of twice the standard deviation of their pixels.
-_RADIUS = 2.0
 
 
 def write_suite2p(folder: Path | str, imaging: Any) -> None:
@@ -57,7 +55,7 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
     stat = np.empty(len(footprints), dtype=object)
     for i, region in enumerate(imaging.region_coordinates_):
         stat[i] = _statistics(region, footprints[i], covered) | {
-            "skew": _skewness(corrected[i]),
+            "skew": float(np.nan_to_num(skew(corrected[i]))),
             "std": float(corrected[i].std()),
             "snr": float(quality.snr[i]),
         }
@@ -96,18 +94,13 @@ def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) 
         "npix_soma": len(region),
         "soma_crop": np.ones(len(region), dtype=bool),
         "overlap": covered[rows, columns] > 1,
-        "radius": float(_RADIUS * axes[1]),
+        "radius": float(2 * axes[1]),
         "aspect_ratio": float(2 * axes[1] / (axes[0] + axes[1])),
         "mrs": float(distances.mean()),
         "mrs0": float(disc),
         "compact": float(max(1.0, distances.mean() / disc)),
         "footprint": 1.0,
     }
-
-
-def _skewness(values: np.ndarray) -> float:
-    spread = values.std()
-    return float(np.mean((values - values.mean()) ** 3) / spread**3) if spread > 0 else 0.0
 
 
 def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str, Any]:
