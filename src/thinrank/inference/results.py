@@ -29,11 +29,11 @@ _CORRECTIONS = {
     "bh": "Benjamini-Hochberg: false discovery rate",
     "by": "Benjamini-Yekutieli: false discovery rate under any dependence",
 }
-# benchmarks/inference.py intervals, 130 fits a setting; docs/guide/how_sure.md.
+# benchmarks/inference.py intervals, 111 fits a setting; docs/guide/how_sure.md.
 _SELECTED = (
     "The fit selected these pairs: intervals of level 0.95 for predictors that it selected by "
-    "chance, with true coefficients of zero, cover zero only 71 to 82 % of the time "
-    '(45 to 68 % with adjust="supports").'
+    "chance, with true coefficients of zero, cover zero only 69 to 83 % of the time "
+    '(49 to 71 % with adjust="supports").'
 )
 
 
