@@ -16,13 +16,6 @@ FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
 ROWS = [f"s{i}" for i in range(40)]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_pair(tmp_path)
-    return tmp_path
-
-
 def write_responses(folder, cells):
     """Y.csv with names of the rows in the reverse order of X.csv, and given cells of ``v``."""
     X, Y = numbers()
@@ -121,7 +114,7 @@ def test_counts_that_are_not_whole_numbers(here):
 
 
 def test_missing_and_filled_cells_are_counted(here):
-    X, Y = write_pair(here)
+    X, Y = numbers()
     Y[[2, 5, 7], 0] = X[4, 1] = np.nan
     (here / "X.csv").write_text(csv_text(X, list("abcdef")))
     (here / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
@@ -129,6 +122,9 @@ def test_missing_and_filled_cells_are_counted(here):
     assert "note: 3 missing cells of responses are left out: 'u' (3)" in done.err
     assert "note: 1 missing cell of predictors was replaced by the mean of the column" in done.err
     assert "missing     3 cells of responses, left out: 'u' (3)" in run("inspect", "m").out
+    assert run("inspect", "m", "--json").json["fit"]["impute"] == "mean"
+    expected = tr.SparseReducedRankRegressor(1, 2, 2, impute="mean").fit(X, Y)
+    np.testing.assert_allclose(tr.load("m").coef_, expected.coef_, atol=1e-10)
     X[[0, 1], 0] = X[3, 3] = np.nan
     (here / "new.csv").write_text(csv_text(X, list("abcdef")))
     done = run("predict", "m", "new.csv", "-o", "p.csv")
@@ -136,6 +132,11 @@ def test_missing_and_filled_cells_are_counted(here):
         "note: 3 missing cells were replaced by the mean of the column in the fit: 'a' (2), 'd' (1)"
     )
     assert told in done.err  # b is missing too, but not in use
+    means = tr.load("m").imputed_means_
+    X[[0, 1], 0], X[3, 3] = means[0], means[3]
+    (here / "same.csv").write_text(csv_text(X, list("abcdef")))
+    assert run("predict", "m", "same.csv", "-o", "s.csv").code == 0
+    assert (here / "p.csv").read_text() == (here / "s.csv").read_text()
     assert "replaced" not in run("predict", "m", "X.csv", "-o", "q.csv").err
 
 

@@ -11,24 +11,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from messy_files import SIZES, contents, csv_text, environment, numbers, run, write_pair
+from messy_files import SIZES, contents, csv_text, environment, numbers, run
 
 import thinrank as tr
 
 FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_pair(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def model(here):
-    assert run(*FIT, *SIZES).code == 0
-    return here / "m"
 
 
 @pytest.mark.parametrize(

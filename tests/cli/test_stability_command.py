@@ -3,20 +3,12 @@
 import csv
 
 import pytest
-from messy_files import SIZES, csv_text, numbers, run, write_pair
+from messy_files import SIZES, csv_text, numbers, run
 
 import thinrank as tr
 
 FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
 STABILITY = ("stability", "m", "--resamples", "4", "--jobs", "1")
-
-
-@pytest.fixture
-def model(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_pair(tmp_path)
-    assert run(*FIT, *SIZES).code == 0
-    return tmp_path / "m"
 
 
 def test_what_is_stable_is_printed_and_written(model):

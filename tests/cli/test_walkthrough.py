@@ -3,7 +3,6 @@
 import sys
 
 import numpy as np
-import pytest
 from messy_files import SIZES, contents, csv_text, numbers, run, write_pair
 
 import thinrank as tr
@@ -11,29 +10,9 @@ import thinrank as tr
 NAMES = list("abcdef")
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder of its own, in which the commands run."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def reference(X, Y):
-    """The model that every way to write the same numbers must give."""
-    return tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y)
-
-
-def assert_fitted(folder, X, Y):
-    """The saved model is that of the numbers, with their names."""
-    est = tr.load(folder)
-    np.testing.assert_allclose(est.coef_, reference(X, Y).coef_, atol=1e-10)
-    assert list(est.feature_names_in_) == NAMES
-    assert list(est.target_names_in_) == ["u", "v", "w"]
-
-
 def test_from_two_files_to_predictions(here, monkeypatch):
     """All steps, with automatic sizes."""
-    X, Y = write_pair(here)
+    X, Y = numbers()
     command = ["fit", "X.csv", "Y.csv", "-o", "model/"]
     monkeypatch.setattr(sys, "argv", ["thinrank", *command])  # as from a shell
     fit = run(*command)
@@ -77,7 +56,6 @@ def _cell(text, row, column, value):
 
 
 def test_an_error_of_the_data_as_text_and_as_json(here):
-    write_pair(here)
     (here / "X.csv").write_text(_cell((here / "X.csv").read_text(), 16, 3, "abc"))
     command = ("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
     fit, as_json = run(*command), run(*command, "--json")
@@ -121,22 +99,6 @@ def test_categories_and_predictions_with_the_same_predictors(here):
     assert lacking.code == 3
     assert "new.csv: lacks 1 of the 3 columns that the model uses: 'd'" in lacking.error
     assert not (here / "q.npy").exists()
-
-
-def test_imputation_is_recorded_in_the_model(here):
-    X, Y = write_pair(here)
-    (here / "X.csv").write_text(_cell((here / "X.csv").read_text(), 4, 1, "?"))
-    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--impute", "mean", *SIZES)
-    assert fit.code == 0, fit.err
-    assert "note: 1 missing cell of predictors was replaced" in fit.err
-    mean = X[3, 0] = float(np.delete(X[:, 0], 3).mean())
-    assert_fitted("m", X, Y)
-    assert run("inspect", "m", "--json").json["fit"]["impute"] == "mean"
-    (here / "new.csv").write_text("a,d\n,1\n2,1\n")
-    assert run("predict", "m", "new.csv", "-o", "p.npy").code == 0
-    (here / "same.csv").write_text(f"a,d\n{mean!r},1\n2,1\n")
-    assert run("predict", "m", "same.csv", "-o", "q.npy").code == 0
-    np.testing.assert_allclose(np.load("p.npy"), np.load("q.npy"))
 
 
 def test_families(here):

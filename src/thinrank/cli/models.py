@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 FORMAT = "thinrank fit"
 """Key of what the command stores with a model."""
-_VERSION = 2  # of that record
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,12 @@ class TrainingData:
         """Names of the predictors."""
         return [str(name) for name in encoded_frame(self.X)[0].columns]
 
+    @property
+    def sample_names(self) -> list[str] | None:
+        """Names of the rows, if they have any."""
+        numbered = isinstance(self.X.index, import_optional("pandas").RangeIndex)
+        return None if numbered else self.X.index.tolist()
+
 
 def check_files(request: DataRequest) -> None:
     """Raise a usage error unless the files exist."""
@@ -115,9 +121,9 @@ def load_data(request: DataRequest, output: Output) -> TrainingData:
     output.show(pairing)
     families = _families(request.family, list(Y.columns))
     Y = check_responses(Y, families)
-    for text in [*X.attrs["notes"], *Y.attrs["notes"]]:
+    for text in [*X.attrs["source"].notes, *Y.attrs["source"].notes]:
         output.note(text)
-    return TrainingData(X, Y, families, pairing, X.attrs["named"])
+    return TrainingData(X, Y, families, pairing, X.attrs["source"].named)
 
 
 def _families(given: str, names: list[str]) -> dict[str, str]:
@@ -210,12 +216,12 @@ class SavedModel:
         matrix[:, [places[name] for name in encoded]] = encoded.to_numpy(dtype=np.float64)
         X = type(frame)(matrix, frame.index, names)
         X.attrs = frame.attrs
-        extra = [name for name in X.attrs["ignored"] if name not in set(columns)]
+        extra = [name for name in X.attrs["source"].ignored if name not in set(columns)]
         if extra:
             told = f"columns that the model does not have were ignored: {listed(extra)}"
-            X.attrs["notes"].append(told)
+            X.attrs["source"].notes.append(told)
         if len(needed) < len(columns):
-            X.attrs["notes"].append(
+            X.attrs["source"].notes.append(
                 f"the model uses {len(needed)} of the {len(columns)} columns that it was fitted to"
             )
         return X
@@ -235,7 +241,7 @@ def load_model(folder: Path) -> SavedModel:
         return SavedModel(folder, estimator, None)
     if type(record) is not dict:
         raise ModelFileError(f"{folder} has an invalid record of thinrank fit")
-    if record.get("version") != _VERSION:
+    if record.get("version") != 2:
         raise ModelFileError(
             f"{folder} was fitted by thinrank {record.get('thinrank')}, which this version cannot "
             "read; fit again"
@@ -258,7 +264,7 @@ def save_model(
 ) -> None:
     """Save a model with the record of the fit."""
     record = {
-        "version": _VERSION,
+        "version": 2,
         "thinrank": tr.__version__,
         "responses": list(data.Y.columns),
         "families": data.families,
@@ -335,18 +341,9 @@ def as_json(estimator: Any) -> dict[str, Any]:
 
 
 def finite(value: Any) -> Any:
-    """A value as JSON can hold it: no arrays, and None in place of NaN and infinity."""
-    if isinstance(value, dict):
-        return {str(name): finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return finite(value.tolist())
-    if isinstance(value, np.generic):
-        return finite(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+    """A value as JSON can hold it: lists for arrays, and None in place of NaN and infinity."""
+    text = json.dumps(value, default=lambda each: each.tolist())  # arrays and numbers of NumPy
+    return json.loads(text, parse_constant=lambda name: None)
 
 
 FILE = "stability.csv"

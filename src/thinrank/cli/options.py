@@ -189,19 +189,11 @@ def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
 _OPTIONS = {
     "row_sparsity": "--predictors",
     "column_sparsity": "--responses",
-    "refit_rule": "--refit-rule",
     "always_keep": "--keep",
     "n_jobs": "--jobs",
     "random_state": "--seed",
     "n_resamples": "--resamples",
-    "frame_rate": "--frame-rate",
-    "neuron_radius": "--neuron-radius",
 }
-# Parameters that are also words of sentences are options only where a message begins with them.
-_WORDS = (
-    *("rank", "ridge", "criterion", "cv", "family", "loss", "threshold"),
-    *("decay", "baseline", "smoothing", "background", "neuropil"),
-)
 _PHRASES = {
     "an integer": "a whole number",
     "the number of rows of Θ (predictors)": "the number of predictors",
@@ -212,7 +204,8 @@ _PHRASES = {
 }
 _KNOWN = re.compile(rf"(?<![\w./-])({'|'.join(_OPTIONS)})(?!\w)")
 _GIVEN = re.compile(r"(--[\w-]+)=[\"'](\w+)[\"']")
-_FIRST = re.compile(rf"^({'|'.join(_WORDS)})(?= must )")
+# Parameters that are also words of sentences are options where a message begins with them.
+_FIRST = re.compile(r"^[a-z_]+(?= must )")
 
 
 def in_options(message: str, command: str = "") -> str:
@@ -229,7 +222,7 @@ def in_options(message: str, command: str = "") -> str:
     names = _OPTIONS | movie if command.endswith("calcium") else _OPTIONS
     told = _KNOWN.sub(lambda found: names[found[1]], message)
     told = _GIVEN.sub(r"\1 \2", told)
-    told = _FIRST.sub(r"--\1", told)
+    told = _FIRST.sub(lambda found: f"--{found[0].replace('_', '-')}", told)
     if told != message:
         for phrase, plain in _PHRASES.items():
             told = told.replace(phrase, plain)

@@ -45,11 +45,11 @@ def predict(
         raise UnusableArgumentError(f"{x}: there is no such file")
     check_not_data(out, saved, x)
     X = saved.predictors(x, reading)
-    for text in X.attrs["notes"]:
+    for text in X.attrs["source"].notes:
         output.note(text)
     has_names = hasattr(saved.estimator, "feature_names_in_")
     columns = _predictions(saved.estimator, X if has_names else X.to_numpy())
-    write_table(out, pd.DataFrame(columns, index=X.index), **X.attrs["style"])
+    write_table(out, pd.DataFrame(columns, index=X.index), **X.attrs["source"].style)
     output.show(f"Predictions of {counted(len(X), 'sample')} are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": list(columns)}
 

@@ -53,6 +53,7 @@ def report(
     import_optional("matplotlib")
     from thinrank import report
     from thinrank.tables.columns import text_columns
+    from thinrank.tables.encoding import encoded_frame
 
     data = _data(saved, x, y, output)
     table = _stability(saved, output)
@@ -60,12 +61,14 @@ def report(
     report.write(
         saved.estimator,
         page,
-        X=None if data is None else data.X,
-        Y=None if data is None or text_columns(data.Y) else data.Y,
+        # frames of many columns are checked for half a second each time
+        X=None if data is None else encoded_frame(data.X)[0].to_numpy(),
+        Y=None if data is None or text_columns(data.Y) else data.Y.to_numpy(),
         stability=table,
         command=command,
         title=title,
         data_files=_files(saved, x, y),
+        sample_names=None if data is None else data.sample_names,
     )
     output.show(f"The report is in {page}; open it in a browser")
     if graphml is not None:

@@ -177,10 +177,10 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
     if kind is None:  # polars
         numeric = getattr(dtype, "is_numeric", None)
         return numeric is None or bool(numeric()) or str(dtype) in ("Boolean", "Null")
-    if str(dtype) == "category":
-        return False
     if kind in "biufc":
         return True
+    if str(dtype) == "category":
+        return False
     if kind != "O" or not hasattr(X, "iloc"):
         return kind not in "OMmSU"
     try:  # numbers may be held as objects

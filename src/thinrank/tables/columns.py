@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,21 @@ _SUMMARIES = ("total", "totals", "sum", "mean", "average", "median", "all", "gra
 _SENTINELS = [sign * (10.0**digits - 1) for digits in (2, 3, 4, 5) for sign in (-1, 1)]
 
 
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where a data frame comes from, in its ``attrs``."""
+
+    file: str  # as the user named it
+    lines: np.ndarray  # rows of the file, counted from 1
+    named: bool  # whether the file has the names of the columns
+    notes: list[str]  # what was decided on the way
+    ignored: list[str]  # columns that were left out
+    style: dict[str, Any]  # of text files: arguments of write_table
+
+    def __deepcopy__(self, memo: object) -> Source:
+        return self  # pandas copies attrs with every column
+
+
 def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: str = "x") -> Any:
     r"""Read a data frame from a CSV, TSV, Excel, Parquet, NPY or NPZ file.
 
@@ -49,8 +65,8 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
     Returns
     -------
     DataFrame
-        Columns of numbers, and of the dtype ``category``; the index has the names of the rows. What
-        the reader decided is in ``attrs["notes"]``, and rows of the file in ``attrs["lines"]``.
+        Columns of numbers, and of the dtype ``category``; the index has the names of the rows.
+        ``attrs["source"]`` has ``notes`` on what the reader decided, and ``lines`` of the file.
 
     Raises
     ------
@@ -128,23 +144,18 @@ def to_frame(
         if len(names) > 2 and names[-1].lower() in _SUMMARIES and table.is_text(key).any():
             told = f"the last row is named {names[-1]!r}; if it is no sample, leave it out"
             table.notes.append(f"{table.file}: {told}")
-    _check_numbers(table, numbers, [j for j in own if table.names[j] not in texts])
+    _check_numbers(table, frame.drop(columns=list(texts)).reset_index(drop=True))
     kept = set(frame.columns) | {frame.index.name}
-    frame.attrs = {
-        "file": table.file,
-        "lines": table.lines.tolist(),
-        "named": table.named,
-        "notes": table.notes,
-        "ignored": [name for name in table.names if name and name not in kept],
-        "style": table.style,
-    }
+    ignored = [name for name in table.names if name and name not in kept]
+    source = Source(table.file, table.lines, table.named, table.notes, ignored, table.style)
+    frame.attrs["source"] = source
     return frame
 
 
 def take_rows(frame: pd.DataFrame, rows: Sequence[int]) -> pd.DataFrame:
     """Some of the rows of a table, in the given order."""
-    taken = frame.iloc[rows]
-    taken.attrs["lines"] = [frame.attrs["lines"][i] for i in rows]
+    taken, source = frame.iloc[rows], frame.attrs["source"]
+    taken.attrs["source"] = replace(source, lines=source.lines[rows])
     return taken
 
 
@@ -152,8 +163,9 @@ def fault(
     frame: pd.DataFrame, message: str, row: int | None = None, column: str | None = None
 ) -> TableError:
     """An error about a table; ``row`` is a position in it."""
-    line = None if row is None else frame.attrs["lines"][row]
-    return TableError(message, file=frame.attrs["file"], row=line, column=column)
+    source = frame.attrs["source"]
+    line = None if row is None else int(source.lines[row])
+    return TableError(message, file=source.file, row=line, column=column)
 
 
 def _is_data(table: Table, j: int) -> bool:
@@ -211,20 +223,18 @@ def _remedy(cell: str) -> str:
     return f"; if it marks missing cells, give --missing {typed_name(cell)}"
 
 
-def _check_numbers(table: Table, numbers: np.ndarray, own: list[int]) -> None:
+def _check_numbers(table: Table, numbers: pd.DataFrame) -> None:
     """Raise an error about infinity; a note on numbers such as -999, far from all others."""
-    values = numbers[:, own]
-    for i, k in np.argwhere(np.isinf(values)).tolist():
-        told = f"expected a finite number, got {values[i, k]}"
-        raise table.error(told, i, table.names[own[k]])
-    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    for row, j in np.argwhere(np.isinf(numbers.to_numpy())).tolist():
+        told = f"expected a finite number, got {numbers.iat[row, j]}"
+        raise table.error(told, row, numbers.columns[j])
+    low, high = numbers.min(), numbers.max()
     found: dict[str, float] = {}
-    for k in np.flatnonzero(np.isin(low, _SENTINELS) | np.isin(high, _SENTINELS)).tolist():
-        for mark in (low[k], high[k]):
-            rest = values[(values[:, k] != mark) & ~np.isnan(values[:, k]), k]
-            far = len(rest) and np.abs(rest - mark).min() > 2 * np.ptp(rest) + abs(mark) / 2
-            if far and mark in _SENTINELS:
-                found[table.names[own[k]]] = mark
+    for name in numbers.columns[low.isin(_SENTINELS) | high.isin(_SENTINELS)]:
+        for mark in {low[name], high[name]}.intersection(_SENTINELS):
+            rest = numbers[name][numbers[name] != mark].dropna()
+            if len(rest) and (rest - mark).abs().min() > 2 * np.ptp(rest) + abs(mark) / 2:
+                found[name] = mark
     for mark in list(found.values())[:1]:
         table.notes.append(
             f"{table.file}: {mark:g} in {listed(list(found))} is far from the other numbers; if it "
@@ -243,7 +253,10 @@ def text_columns(frame: pd.DataFrame) -> list[str]:
 
 def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with texts as categories, which estimators encode."""
-    return frame.astype(dict.fromkeys(text_columns(frame), "category"))
+    encoded = frame.copy()
+    for name in text_columns(frame):  # astype of the frame takes seconds for 20,000 columns
+        encoded[name] = frame[name].astype("category")
+    return encoded
 
 
 def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
@@ -257,7 +270,7 @@ def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
             _check_categories(frame, name, options)
             first, *others = most_frequent_first(frame[name].dropna()) or [""]
             told = f"{listed(others) or 'no other'} compared with {first!r}"
-            frame.attrs["notes"].append(f"{name!r} is categorical: {told}")
+            frame.attrs["source"].notes.append(f"{name!r} is categorical: {told}")
             continue
         strange = frame[name].notna() & ~frame[name].isin(known[name])
         for row in np.flatnonzero(strange).tolist():
@@ -292,7 +305,7 @@ def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
         raise fault(frame, told, column=empty[0])
     if missing:
         one = sum(missing.values()) == 1
-        frame.attrs["notes"].append(
+        frame.attrs["source"].notes.append(
             f"{counted(sum(missing.values()), 'missing cell')} "
             + ("" if known is not None else "of predictors ")
             + f"{'was' if one else 'were'} replaced by the mean of the column"
@@ -338,7 +351,7 @@ def _check_categories(frame: pd.DataFrame, name: str, options: ReadOptions) -> N
 
 def check_responses(frame: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     """The responses as their families need them, with notes on what a user should know."""
-    notes, done = frame.attrs["notes"], {}
+    notes, done = frame.attrs["source"].notes, {}
     for name in frame:
         column, family, texts = frame[name], families[name], frame[name].dtype == object
         if column.isna().all():
@@ -390,7 +403,7 @@ def missing_entries(frame: pd.DataFrame) -> dict[str, int]:
 
 def _text_error(frame: pd.DataFrame, name: str) -> TableError:
     """The error about the first text of a response in the file; rows may be in another order."""
-    texts, lines = frame[name].dropna(), frame.attrs["lines"]
+    texts, lines = frame[name].dropna(), frame.attrs["source"].lines
     rows = sorted(np.flatnonzero(frame[name].notna()).tolist(), key=lines.__getitem__)
     cells = [(i, str(frame[name].iloc[i])) for i in rows]
     wrong = [(i, c) for i, c in cells if number_of(c, "," if "," in c else ".") is None]

@@ -308,7 +308,7 @@ def _check_no_copies(X: Any, Y: Any) -> None:
         if known.get(name) == content or (content in cells and Y[name].nunique() > 1)
     ]
     if copies:
-        files = X.attrs["file"], Y.attrs["file"]
+        files = X.attrs["source"].file, Y.attrs["source"].file
         raise TableError(
             f"{listed(copies)} in {files[0]} and in {files[1]} have the same values: a response "
             "cannot be a predictor of itself; leave the column out of one file, or name the "

@@ -16,7 +16,7 @@ import re
 import tokenize
 import zipfile
 import zlib
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,6 +31,7 @@ from thinrank.tables.errors import TableError, listed
 
 STRING = np.dtypes.StringDType()  # a cell of up to 15 bytes takes 16, an object of Python 64
 _TEXT = tuple(f".{kind}{gz}" for kind in ("csv", "tsv", "tab", "txt", "dat") for gz in ("", ".gz"))
+_EXCEL, _PARQUET, _NUMPY = (".xlsx", ".xlsm"), (".parquet", ".pq"), (".npy", ".npz")
 _EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
 _FORMATS = "CSV, TSV, Excel, Parquet, NPY or NPZ"
@@ -141,19 +142,19 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
         raise TableError("is a folder, expected a file", file=file)
     if not path.exists():
         raise TableError("there is no such file", file=file)
+    readers = {
+        _TEXT: _read_text,
+        _EXCEL: _read_excel,
+        _PARQUET: _read_parquet,
+        _NUMPY: _read_arrays,
+    }
+    read = next((each for ends, each in readers.items() if name.endswith(ends)), None)
+    if read is None:
+        old = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
+        told = f"unknown file type {path.suffix!r}; expected {_FORMATS}{old}"
+        raise TableError(told, file=file)
     try:
-        if name.endswith(_TEXT):
-            table = _read_text(path, options, prefix)
-        elif name.endswith((".xlsx", ".xlsm")):
-            table = _read_excel(path, options, prefix)
-        elif name.endswith((".parquet", ".pq")):
-            table = _read_parquet(path, options)
-        elif name.endswith((".npy", ".npz")):
-            table = _read_arrays(path, options, prefix)
-        else:
-            old = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
-            told = f"unknown file type {path.suffix!r}; expected {_FORMATS}{old}"
-            raise TableError(told, file=file)
+        table = read(path, options, prefix)
     except (PermissionError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TableError(f"cannot be read: {reason}", file=file) from None
@@ -359,16 +360,13 @@ def _column_names(record: list[Any], width: int, file: str, row: int) -> list[st
     if len(names) != width:
         told = f"has {len(names)} names, but the next row has {width} cells"
         raise TableError(told, file=file, row=row)
-    places: dict[str, list[str]] = defaultdict(list)
-    for place, name in enumerate(names, start=1):
-        places[name].append(str(place))
-    repeated = [name for name, found in places.items() if name and len(found) > 1]
+    repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
-        name = repeated[0]
+        places = [str(j) for j, name in enumerate(names, start=1) if name == repeated[0]]
         more = f", and {len(repeated) - 1} more are repeated" if len(repeated) > 1 else ""
         raise TableError(
-            f"names of columns must be different: {name!r} is in columns "
-            f"{', '.join(places[name][:-1])} and {places[name][-1]}{more}",
+            f"names of columns must be different: {repeated[0]!r} is in columns "
+            f"{', '.join(places[:-1])} and {places[-1]}{more}",
             file=file,
             row=row,
         )
@@ -398,7 +396,7 @@ def _read_excel(path: Path, options: ReadOptions, prefix: str) -> Table:
     return table
 
 
-def _read_parquet(path: Path, options: ReadOptions) -> Table:
+def _read_parquet(path: Path, options: ReadOptions, prefix: str) -> Table:
     import_optional("pyarrow")
     pandas = import_optional("pandas")
     try:
