@@ -88,12 +88,7 @@ class TrainingData:
     Y: pd.DataFrame  # (n_samples, n_responses)
     families: dict[str, str]  # family of each response
     pairing: str  # how rows were paired
-    named: bool  # whether the predictors have names in the file
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the predictors."""
-        return [str(name) for name in encoded_frame(self.X)[0].columns]
+    names: list[str]  # names of the predictors
 
     @property
     def sample_names(self) -> list[str] | None:
@@ -123,7 +118,8 @@ def load_data(request: DataRequest, output: Output) -> TrainingData:
     Y = check_responses(Y, families)
     for text in [*X.attrs["source"].notes, *Y.attrs["source"].notes]:
         output.note(text)
-    return TrainingData(X, Y, families, pairing, X.attrs["source"].named)
+    names = encoded_frame(X)[0].columns.tolist()
+    return TrainingData(X, Y, families, pairing, names)
 
 
 def _families(given: str, names: list[str]) -> dict[str, str]:
@@ -272,7 +268,7 @@ def save_model(
         "imputed_cells": sum(missing_entries(data.X).values()),
         "pairing": data.pairing,
         "key": data.X.index.name,
-        "named": data.named,
+        "named": data.X.attrs["source"].named,
         "data": request.to_json(folder),
         **rest,
     }

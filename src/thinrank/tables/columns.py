@@ -247,8 +247,7 @@ def _check_numbers(table: Table, numbers: pd.DataFrame) -> None:
 
 def text_columns(frame: pd.DataFrame) -> list[str]:
     """The columns that are no numbers."""
-    kinds = zip(frame.columns, frame.dtypes, strict=True)
-    return [name for name, kind in kinds if kind.kind == "O"]
+    return list(frame.columns[[kind.kind == "O" for kind in frame.dtypes]])
 
 
 def as_categories(frame: pd.DataFrame) -> pd.DataFrame:

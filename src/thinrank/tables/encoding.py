@@ -28,11 +28,12 @@ def encoded_frame(X: Any, known: dict[str, list[str]] | None = None) -> tuple[An
         The predictors and the categories of each column. The first one, without predictor, is the
         most frequent (of several, the first in the alphabet).
     """
-    columns = {str(name): name for name in getattr(X, "columns", ())}
     if known is None:
-        kinds = X.dtypes.items() if hasattr(X, "iloc") else ()
-        marked = [name for name, kind in kinds if str(kind) == "category"]
-        known = {str(name): most_frequent_first(X[name].dropna().map(str)) for name in marked}
+        kinds = list(X.dtypes) if hasattr(X, "iloc") else []
+        marked = [kind.kind == "O" and str(kind) == "category" for kind in kinds]
+        found = X.columns[marked] if any(marked) else ()
+        known = {str(name): most_frequent_first(X[name].dropna().map(str)) for name in found}
+    columns = {str(name): name for name in getattr(X, "columns", ())} if known else {}
     if not (known and known.keys() <= columns.keys()):
         return X, known
     pandas = import_optional("pandas")
