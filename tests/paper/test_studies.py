@@ -60,7 +60,7 @@ def test_table(first_records):
 
 
 def test_sensitivity(first_records):
-    records = first_records("sensitivity", 3)
+    records = first_records("sensitivity", 1)
     assert [record["method"] for record in records] == ["GDT", "pursuit"]
     for record in records:
         assert record.keys() >= SCORES | {"factor"}
