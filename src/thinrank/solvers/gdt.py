@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
@@ -242,15 +242,9 @@ class GDT(Sized):
             balance = float(balance)
         check_number("tol", tol)
         check_iterations(max_iter)
-        own = {
-            "step_rule": as_step_rule(step),
-            "update": update,
-            "balance": balance,
-            "max_iter": int(max_iter),
-            "tol": float(tol),
-        }
-        for key, value in own.items():
-            object.__setattr__(self, key, value)  # frozen, and ``step`` is a method
+        own = (as_step_rule(step), update, balance, int(max_iter), float(tol))
+        for field, value in zip(fields(self), own, strict=True):
+            object.__setattr__(self, field.name, value)  # frozen, and ``step`` is a method
 
     def __repr__(self) -> str:
         return (
@@ -279,7 +273,8 @@ class GDT(Sized):
             half, moved_u = self._move(loss, state, moves_u=True, moves_v=False)
             new, moved_v = self._move(loss, half, moves_u=False, moves_v=True)
             moved = moved_u + moved_v
-        size = _size_squared(state.factors)
+        U, V = state.factors.U, state.factors.V
+        size = sum(arrays.inners((U, U), (V, V)))
         return replace(
             new,
             step=self.step_rule.longer(new.step),
@@ -353,8 +348,3 @@ def _trial(loss: Any, before: State, after: State) -> Trial:
         length_squared=u_moved + v_moved,
         rounding=arrays.eps(before.factors.U) * magnitude,
     )
-
-
-def _size_squared(factors: Factors) -> float:
-    """‖Z‖², Z = [U; V]."""
-    return sum(arrays.inners((factors.U, factors.U), (factors.V, factors.V)))

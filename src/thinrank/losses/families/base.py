@@ -51,8 +51,7 @@ def taken(parameter: Parameter, columns: Any) -> Parameter:
     """The parameter of some of the columns."""
     if not isinstance(parameter, np.ndarray):
         return parameter
-    index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
-    return parameter[index.astype(int)]
+    return parameter[positions(columns)]
 
 
 class Family(ABC):
@@ -202,7 +201,7 @@ class Family(ABC):
 
     def whole(self, columns: Any, count: int) -> list[int]:
         """Some of ``count`` columns, sorted, with all columns that belong to the same block."""
-        return sorted(_as_list(columns)) if self.separable else list(range(count))
+        return sorted(positions(columns).tolist()) if self.separable else list(range(count))
 
     def blocks(self, count: int) -> list[list[int]]:
         """The columns of each categorical response."""
@@ -275,6 +274,7 @@ def as_numpy(x: Array, weight: Array | None) -> tuple[np.ndarray, np.ndarray]:
     return numbers, arrays.to_numpy(weight).astype(np.float64)
 
 
-def _as_list(columns: Any) -> list[int]:
+def positions(columns: Any) -> np.ndarray:
+    """Positions of columns, given as a list or an array of any library."""
     index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
-    return index.tolist()
+    return np.asarray(index, dtype=int)

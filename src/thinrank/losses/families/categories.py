@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family, observed_mean, refuse
+from thinrank.losses.families.base import Family, observed_mean, positions, refuse
 
 
 class Bernoulli(Family):
@@ -202,12 +200,12 @@ class Multinomial(Family):
 
     def take(self, columns: Any) -> Multinomial:
         """The family of all columns; other choices of columns are refused."""
-        index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
+        index = positions(columns).tolist()
         count = len(index) if self.categories is None else self.categories
-        if sorted(index.tolist()) != list(range(count)):
+        if sorted(index) != list(range(count)):
             raise ValueError(
                 "the columns of a multinomial response must be taken together: expected columns "
-                f"0 to {count - 1}, got {index.tolist()}"
+                f"0 to {count - 1}, got {index}"
             )
         return self
 

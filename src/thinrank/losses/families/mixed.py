@@ -9,7 +9,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family
+from thinrank.losses.families.base import Family, positions
 
 
 def combined(families: Sequence[Family], columns: Sequence[Any]) -> Family:
@@ -46,7 +46,7 @@ class Mixed(Family):
 
     def __init__(self, families: Sequence[Family], columns: Sequence[Any]) -> None:
         self.families = tuple(families)
-        self.columns = tuple(_positions(index).tolist() for index in columns)
+        self.columns = tuple(positions(index).tolist() for index in columns)
         flat = [column for index in self.columns for column in index]
         one_each = len(self.families) == len(self.columns) > 0 and all(self.columns)
         if not one_each or sorted(flat) != list(range(len(flat))):
@@ -136,7 +136,7 @@ class Mixed(Family):
 
         All columns of a multinomial response, or none of them, must be taken.
         """
-        wanted = _positions(columns).tolist()
+        wanted = positions(columns).tolist()
         families, places = [], []
         for family, index, _ in self._members():
             own = [place for place, column in enumerate(wanted) if column in index]
@@ -153,7 +153,7 @@ class Mixed(Family):
 
     def whole(self, columns: Any, count: int) -> list[int]:
         """Some of the columns, sorted, with all columns that belong to the same block."""
-        wanted = set(_positions(columns).tolist())
+        wanted = set(positions(columns).tolist())
         found: set[int] = set()
         for family, index, _ in self._members():
             own = [i for i, column in enumerate(index) if column in wanted]
@@ -206,8 +206,3 @@ def _part(x: Array | None, index: list[int]) -> Any:
     if index == list(range(first, end)):
         return x[:, first:end]
     return arrays.take_columns(x, arrays.indices(index, x))
-
-
-def _positions(columns: Any) -> np.ndarray:
-    index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
-    return np.asarray(index, dtype=int)
