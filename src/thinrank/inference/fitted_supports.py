@@ -40,16 +40,8 @@ _ROWS_FOR_ALL = 2
 class FittedSupports:
     """Data without intercept and kept predictors, and what a fit selected.
 
-    Parameters
-    ----------
-    est, X, Y
-        An estimator, which is fitted if need be, and its data.
-    adjust : {"auto", "supports", "all"}
-        The predictors that are adjusted for.
-    rank : int, "auto" or None
-        "auto" for the rank of the fit or a larger one that suffices, None for full rank.
-    of : str
-        What is estimated; only layers need the low rank.
+    ``adjust`` and ``rank`` are those of :func:`confidence_intervals`; of what can be estimated,
+    ``of``, only layers need the low rank.
     """
 
     def __init__(
@@ -93,13 +85,8 @@ class FittedSupports:
         if self.rank:
             self.added = _missed_rows(self.X, self.Y, rows, self.columns, self.rank, used, alive)
         self.rows = np.union1d(rows, self.added).astype(np.int64)
-
-    @cached_property
-    def adjusted(self) -> np.ndarray:
-        """Predictors that are adjusted for: those of the model, or all."""
-        if self.adjust == "supports":
-            return self.rows
-        return np.flatnonzero(~self.constant)
+        # predictors that are adjusted for: those of the model, or all
+        self.adjusted = self.rows if adjust == "supports" else np.flatnonzero(alive)
 
     @cached_property
     def model(self) -> TangentModel:
