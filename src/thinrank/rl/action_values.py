@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,25 +12,25 @@ from thinrank.core.factors import Factors
 from thinrank.rl.features import Features, feature_matrix
 
 
-class ActionValues(Protocol):
+class ActionValues:
     """Action values Q of several tasks."""
 
     features: Features
 
     def values(self, task: int, states: Any) -> np.ndarray:
         """Q(s, ·) of a task, of shape (n_states, n_actions)."""
-        ...
+        return self.of_features(task, feature_matrix(self.features, states, f"task {task}"))
 
     def of_features(self, task: int, matrix: Any) -> np.ndarray:
         """The same for given features of the states."""
-        ...
+        raise NotImplementedError
 
     def repeated(self, count: int) -> ActionValues:
         """The values of a single task, repeated for ``count`` tasks."""
-        ...
+        raise NotImplementedError
 
 
-class LinearValues:
+class LinearValues(ActionValues):
     """Linear action values, Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task."""
 
     def __init__(self, features: Features, factors: Factors, intercept: np.ndarray) -> None:
@@ -50,19 +50,15 @@ class LinearValues:
         column = self.factors.U @ self.factors.V[task]
         return column.reshape(len(self.intercept), -1).T
 
-    def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n_states, n_actions)."""
-        matrix = feature_matrix(self.features, states, f"task {task}")
-        if len(self.factors.U) != len(self.intercept) * matrix.shape[1]:
-            raise ValueError(
-                f"task {task}: features must have {len(self.factors.U) // len(self.intercept)} "
-                f"columns, as at the design states, got {matrix.shape[1]}"
-            )
-        return self.of_features(task, matrix)
-
     def of_features(self, task: int, matrix: Any) -> np.ndarray:
         """Q(s, ·) of shape (n_states, n_actions), from the features."""
-        return matrix @ self.weights(task) + self.intercept[:, task]
+        weights = self.weights(task)
+        if matrix.shape[1] != len(weights):
+            raise ValueError(
+                f"task {task}: features must have {len(weights)} columns, as at the design states, "
+                f"got {matrix.shape[1]}"
+            )
+        return matrix @ weights + self.intercept[:, task]
 
     def repeated(self, count: int) -> LinearValues:
         """The values of a single task, repeated for ``count`` tasks."""
@@ -71,16 +67,12 @@ class LinearValues:
         return LinearValues(self.features, factors, np.repeat(b, count, axis=1))
 
 
-class PredictedValues:
+class PredictedValues(ActionValues):
     """Action values predicted from φ(s) by fitted regressors, one per task and action."""
 
     def __init__(self, features: Features, regressors: Sequence[Sequence[Any]]) -> None:
         self.features = features
         self.regressors = regressors
-
-    def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n_states, n_actions)."""
-        return self.of_features(task, feature_matrix(self.features, states, f"task {task}"))
 
     def of_features(self, task: int, matrix: Any) -> np.ndarray:
         """Q(s, ·) of shape (n_states, n_actions), from the features."""
