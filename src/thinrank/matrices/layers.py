@@ -35,10 +35,6 @@ _MAX_ITERATIONS = 30
 # Singular vectors of the whole matrix from which the search starts. Dense factors, which real
 # noise has, take the first ones.
 _STARTS = 10
-# Single columns of a layer from which a smaller layer inside it is looked for, and the part of
-# their entries that is left out at the start.
-_PARTS = 3
-_LEFT_OUT = 0.6
 # What a row or column of a layer must add to d² to be worth it, in squares of the noise.
 _PRICE = 4.0
 
@@ -237,21 +233,13 @@ def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
 # --------------------------------------------------------------------------- one layer
 
 
-def find_layer(
-    A: Design, rows: Side, columns: Side, squares: CellSquares, *, parts: bool = True
-) -> Layer | None:
+def find_layer(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Layer | None:
     """The layer of largest gain that alternating thresholding reaches from several starting points.
 
     Shapes: ``A`` (n_rows, n_columns). None if nothing stands out.
     """
     noise = arrays.norm(A.column_norms()) ** 2 / (A.shape[0] * A.shape[1])
-    search = _Search(A, rows, columns, squares, noise)
-    best = search.best_from(_starts(A))
-    if best is not None and parts:
-        inside = search.best_from(_inside(A, best))
-        if inside is not None and search.gain(inside) > search.gain(best):
-            return inside
-    return best
+    return _Search(A, rows, columns, squares, noise).best_from(_starts(A))
 
 
 class _Search(NamedTuple):
@@ -346,24 +334,6 @@ def _starts(A: Design) -> np.ndarray:
     return np.hstack([leading_vectors, hidden]).astype(float)
 
 
-def _inside(A: Design, layer: Layer) -> np.ndarray:
-    """Right vectors supported on part of a layer: what its largest columns have in common."""
-    rows, columns = np.flatnonzero(layer.left), np.flatnonzero(layer.right)
-    some = take_rows(A, arrays.indices(rows.tolist(), A.prototype))
-    largest = columns[np.argsort(-np.abs(layer.right[columns]), kind="stable")[:_PARTS]]
-    single = arrays.to_numpy(some.columns(arrays.indices(largest.tolist(), A.prototype)))
-    left = np.apply_along_axis(_largest_part, 0, single)
-    similar = arrays.to_numpy(some.transposed_product(arrays.from_numpy(left, A.prototype)))
-    right = np.zeros((A.shape[1], len(largest)))
-    right[columns] = np.apply_along_axis(_largest_part, 0, similar[columns])
-    return right
-
-
-def _largest_part(x: np.ndarray) -> np.ndarray:
-    size = np.abs(x)
-    return np.where(size >= np.quantile(size, _LEFT_OUT), x, 0.0)
-
-
 # --------------------------------------------------------------------------- evidence
 
 
@@ -387,7 +357,7 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
         out_rows, out_columns = row_fold == fold, column_fold == fold
         kept = submatrix(A, ~out_rows, ~out_columns)
         near = squares.on(~out_rows, ~out_columns)
-        found = find_layer(kept, rows, columns, near, parts=False)
+        found = find_layer(kept, rows, columns, near)
         if found is None:
             continue
         right, left = (

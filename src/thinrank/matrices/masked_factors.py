@@ -172,8 +172,6 @@ _REVIVED = 0.01
 # starting points, for this number of columns.
 _SMALL = 200
 _SINGLE_COLUMNS = 10
-# Choices of rows and columns by turns in the starting point.
-_TURNS = 5
 
 
 class RidgePath:
@@ -244,21 +242,16 @@ def _single_column_starts(cells: ObservedCells, rank: int, rows: int) -> Iterato
 
 
 def _screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns with the largest sums of squares above those of noise, by turns.
+    """Rows with the largest sums of squares above those of noise, and such columns in these rows.
 
-    The noise is that of the median cell. In the first turn all columns count, then only the
-    chosen ones.
+    The noise is that of the median cell. Five choices by turns were worse: errors of .33 in place
+    of .27 where the variances of rows differ.
     """
     excess = cells.replaced(cells.values**2 - noise_variance(cells)).by_row.values
-    in_columns = np.ones(cells.shape[1])
-    for _ in range(_TURNS):
-        chosen_rows = _largest(excess @ in_columns, rows)
-        in_rows = np.zeros(cells.shape[0])
-        in_rows[chosen_rows] = 1.0
-        chosen_columns = _largest(excess.T @ in_rows, columns)
-        in_columns = np.zeros(cells.shape[1])
-        in_columns[chosen_columns] = 1.0
-    return chosen_rows, chosen_columns
+    chosen = _largest(excess @ np.ones(cells.shape[1]), rows)
+    in_rows = np.zeros(cells.shape[0])
+    in_rows[chosen] = 1.0
+    return chosen, _largest(excess.T @ in_rows, columns)
 
 
 def noise_variance(cells: ObservedCells) -> float:

@@ -211,18 +211,12 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
 
     def _check_sizes(self, shape: tuple[int, int]) -> None:
         words = (f"n_samples = {shape[0]}, rows of X", f"n_features = {shape[1]}, columns of X")
-        given = [
-            self._given(name, most, meaning)
-            for name, most, meaning in zip(
-                ("row_sparsity", "column_sparsity"), shape, words, strict=True
-            )
-        ]
+        rows = self._given("row_sparsity", shape[0], words[0])
+        columns = self._given("column_sparsity", shape[1], words[1])
         if not is_auto(self.background):
             check_size("background", self.background, min(shape), f'or "auto"; {words[0]}', least=0)
-        limits = (
-            shape if self.layers else [min(a or b, b) for a, b in zip(given, shape, strict=True)]
-        )
-        self._given("rank", min(limits), f"the sizes, {words[0]}, {words[1]}")
+        most = min(shape) if self.layers else min(rows or shape[0], columns or shape[1])
+        self._given("rank", most, f"the sizes, {words[0]}, {words[1]}")
 
     @property
     def _background(self) -> int | None:
