@@ -7,6 +7,7 @@ from small_tasks import LinearFamily, random_table
 
 import thinrank as tr
 from thinrank.rl import MultiTaskFQI, Tabular, Transitions
+from thinrank.rl.targets import logged_targets
 
 LITERAL = {"standardize": False, "fit_intercept": False}
 
@@ -188,3 +189,21 @@ def test_bad_states_name_the_task():
     log = Transitions(states, [0, 1, 0, 1], np.ones(4), 0 * states, np.ones(4, bool), [0, 0, 1, 1])
     with pytest.raises(ValueError, match="task 1, action 1: features must be finite"):
         MultiTaskFQI(tr.rl.Identity(), 2, 0.5, LinearRegression()).fit_batch(log)
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_errors_are_summed_to_the_end_of_their_episode(tasks):
+    """With the discount of the task, whatever the order of actions."""
+    rng, n = np.random.default_rng(0), 30
+    episode = np.repeat([0, 1, 2, 3], [5, 10, 8, 7])
+    task = episode % tasks
+    actions, states = rng.integers(2, size=n), rng.standard_normal((n, 1))
+    log = Transitions(states, actions, np.zeros(n), states, np.zeros(n, bool), task, episode)
+    gamma = np.array([0.9, 0.5])[:tasks]
+    targets = logged_targets(log, tr.rl.Identity(), 2, gamma)
+    order, error = np.argsort(actions, kind="stable"), rng.standard_normal(n)
+    shaped = error[order] if tasks > 1 else error[order][:, None]
+    found = targets.to_the_end(shaped)
+    later = [np.flatnonzero((episode == episode[i]) & (np.arange(n) >= i)) for i in range(n)]
+    sums = [np.sum(gamma[task[i]] ** (own - i) * error[own]) for i, own in enumerate(later)]
+    np.testing.assert_allclose(found.ravel(), np.array(sums)[order])

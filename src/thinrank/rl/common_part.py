@@ -154,8 +154,7 @@ class CommonPartRegression:
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit to targets, with the chosen sizes."""
-        products = [b.sum(axis=0) for b in self._rows.products(self._columns, targets)]
-        return linear_values(self._columns, self._fit.solve(products), self._features)
+        return linear_values(self._rows, self._columns, self._fit, targets, self._features)
 
     def _ranks(self, n_tasks: int) -> tuple[int | None, ...]:
         given = self._given.rank
@@ -179,8 +178,7 @@ class CommonPartRegression:
                 used = self._select(rows, y)
                 columns = rows.columns(used)
                 fit = TaskFit([c.gram for c in columns], k, rows.unit, setting)
-            parts = fit.solve([b.sum(axis=0) for b in rows.products(columns, y)])
-            values = linear_values(columns, parts, self._features)
+            values = linear_values(rows, columns, fit, y, self._features)
         return used, values
 
     def _select(self, rows: TaskRows, targets: np.ndarray) -> list[np.ndarray]:
@@ -284,9 +282,8 @@ class Trials:
         rows, values = self._rows, self._begin
         fit = TaskFit([c.gram for c in self._columns], rows.n_tasks, rows.unit, setting)
         for _ in range(_TRIAL):
-            products = rows.products(self._columns, self._targets.under(values))
-            parts = fit.solve([b.sum(axis=0) for b in products])
-            values = linear_values(self._columns, parts, values.features)
+            y = self._targets.under(values)
+            values = linear_values(rows, self._columns, fit, y, values.features)
             if not np.abs(values.factors.U).max(initial=0.0) < LARGEST:
                 return None
         return self._targets.under(values)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -121,20 +121,6 @@ class Rows:
         """Splits that hold out the rows of :meth:`fold_labels`."""
         label = self.fold_labels(count, seed)
         return [(np.flatnonzero(label != i), np.flatnonzero(label == i)) for i in range(count)]
-
-
-class Targets(Protocol):
-    """Design pairs, and the targets at them for given action values."""
-
-    rows: Rows
-
-    def under(self, values: ActionValues) -> np.ndarray:
-        """Targets of shape (n_rows, n_tasks), or (n_rows,) if rows belong to single tasks."""
-        ...
-
-    def fixed(self) -> FixedTargets:
-        """Targets from one sample of transitions, for trial iterations."""
-        ...
 
 
 class FixedTargets:
@@ -265,6 +251,10 @@ class GenerativeTargets:
             ahead[live] = value(following[live])
         check_finite(f"task {task}, action {action}: values of next states", ahead)
         return rewards, ahead
+
+
+Targets = GenerativeTargets | FixedTargets
+"""Design pairs, ``rows``, and the targets at them for given action values, ``under(values)``."""
 
 
 def _design_rows(states: Sequence[np.ndarray], features: Features, n_tasks: int) -> Rows:

@@ -179,9 +179,11 @@ class TaskRows:
         return [action.products(targets[where]) for action, where in parts]
 
 
-def linear_values(columns: Sequence[ActionRows], parts: Parts, at: Features) -> LinearValues:
-    """Action values with the coefficients [c U][1 V]ᵀ."""
-    common, loadings, V = parts
+def linear_values(
+    rows: TaskRows, columns: Sequence[ActionRows], fit: TaskFit, targets: np.ndarray, at: Features
+) -> LinearValues:
+    """Action values with the coefficients [c U][1 V]ᵀ that a fit has for targets."""
+    common, loadings, V = fit.solve([b.sum(axis=0) for b in rows.products(columns, targets)])
     mixing = np.column_stack([np.ones(len(V)), V])
     both = zip(columns, common, loadings, strict=True)
     original = [action.original_units(np.column_stack([c, u])) for action, c, u in both]
