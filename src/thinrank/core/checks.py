@@ -25,13 +25,6 @@ def is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not single
 
 
-def first_few(texts: Iterable[str], most: int = 5) -> str:
-    """The first of some texts, and how many more there are, for a message."""
-    every = list(texts)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + more
-
-
 def check_finite(name: str, array: Any) -> None:
     """Raise a ValueError if an array contains NaN, infinity or anything but numbers."""
     if not arrays.is_array(array):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from thinrank import arrays
-from thinrank.core.checks import check_range, first_few
+from thinrank.core.checks import check_range
 from thinrank.core.imports import import_optional
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.genotypes import first_names
@@ -24,6 +24,13 @@ _LAZY = {
     "dask": (("DataFrame", "Series", "Array"), "compute()"),
     "dask_expr": (("DataFrame", "Series"), "compute()"),
 }
+
+
+def first_few(texts: Iterable[str], most: int = 5) -> str:
+    """The first of some texts, and how many more there are, for a message."""
+    every = list(texts)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 def check_kind(name: str, data: Any) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_range, first_few, is_list
+from thinrank.core.checks import check_range, is_list
 from thinrank.designs import Dense
+from thinrank.estimators.input_types import first_few
 from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import check_magnitudes
 from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined

@@ -24,7 +24,6 @@ from thinrank.core.checks import (
     check_finite,
     check_flags,
     check_range,
-    first_few,
     is_auto,
     is_list,
 )
@@ -39,6 +38,7 @@ from thinrank.estimators.input_types import (
     check_row_names,
     check_sample_ids,
     column_names,
+    first_few,
     lazy_rows,
     plain_responses,
     reads_in_blocks,
