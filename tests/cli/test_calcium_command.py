@@ -200,6 +200,7 @@ def test_missing_files_and_libraries_are_said_before_the_fit(tmp_path, film, mon
         ((), "give either a movie or --simulate"),
         (("film.npy", "--simulate"), "give either a movie or --simulate"),
         (("film.npy",), "frames per second is required"),
+        (("film.npy", "--subject", "mouse"), "--subject: is for the NWB file; give --nwb too"),
         (("film.npy", "--frame-rate", "7", "--rank", "many"), "a whole number or auto"),
         (("film.npy", "--frame-rate", "7", "--decay", "slow"), "a number or estimate"),
         (("film.npy", "--frame-rate", "7", "--baseline", "mean"), "--baseline"),

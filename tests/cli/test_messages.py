@@ -293,3 +293,4 @@ def test_a_closed_pipe_is_no_error(here):
     for options in ((), ("--json",)):
         assert in_child(lambda options=options: into_a_closed_pipe("inspect", "m", *options)) == 141
         assert (here / "errors").read_text() == ""
+    assert in_child(lambda: into_a_closed_pipe("--help")) == 0

@@ -28,7 +28,7 @@ FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
         ((*FIT, "--rank", "many"), "--rank: must be a whole number or auto, not 'many'"),
         ((*FIT, "--predictors", "few"), "--predictors: must be a whole number or auto or all"),
         ((*FIT, "--ridge", "some"), "--ridge: must be a number or auto"),
-        ((*FIT, "--criterion", "best"), "'best' is not one of 'auto', 'cv', 'pic'"),
+        ((*FIT, "--criterion", "best"), "'--criterion': 'best' is not one of 'auto', 'cv', 'pic'"),
         ((*FIT, "--refit-rule", "all"), "'all' is not one of 'best'"),
         ((*FIT, "--cv", "1"), "--cv"),
         ((*FIT, "--loss", "absolute"), "'absolute' is not one of 'squared'"),
@@ -55,6 +55,7 @@ def test_usage_errors_are_one_line(here, arguments, told):
     result = run(*arguments)
     assert result.code == 2
     assert told in result.error
+    assert "Input should" not in result.error
     assert result.error.startswith("thinrank")
     assert contents(here) == ["X.csv", "Y.csv"]
 

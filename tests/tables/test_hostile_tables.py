@@ -341,6 +341,13 @@ def test_minus_999_is_told():
     assert "far from" not in fit("--missing=-999", "--impute", "mean", "--overwrite").err
 
 
+def test_a_last_row_of_totals_is_told():
+    names = [*IDS[:-1], "Total"]
+    write("X.csv", x_text(names))
+    write("Y.csv", y_text(names))
+    assert "note: X.csv: the last row is named 'Total'" in fit().err
+
+
 def test_decimal_marks():
     comma = {"delimiter": ";", "decimal": ","}
     write("X.csv", x_text(**comma))

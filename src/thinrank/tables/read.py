@@ -296,7 +296,7 @@ def _from_records(
         notes.append(f"{file} has decimal commas")
     numbers = np.full(texts.shape, np.nan)
     for j, name in enumerate(names):
-        if options.fitted is None or options.keeps(name):
+        if j == 0 or options.fitted is None or options.keeps(name):
             numbers[:, j] = _numbers(texts[:, j], decimal, options)
     style = style and {**style, "decimal": decimal}
     columns = dict(enumerate(texts.T))
@@ -416,10 +416,10 @@ def _read_arrays(path: Path, options: ReadOptions, prefix: str) -> Table:
         with path.open("rb") as stream:
             content = np.load(stream, allow_pickle=False)
             names = getattr(content, "files", None)
-            found = {n: np.asarray(content[n]) for n in names} if names else {"": content}
+            found = {"": content} if names is None else {n: np.asarray(content[n]) for n in names}
     except _BROKEN as error:
         raise _broken(path, path.suffix[1:].upper(), error) from None
-    matrices = [name for name, values in found.items() if np.asarray(values).dtype.kind in "biuf"]
+    matrices = [name for name, values in found.items() if values.dtype.kind in "biuf"]
     wanted = [name for name in matrices if name.lower() == prefix] or matrices
     if len(wanted) != 1:
         raise TableError(
