@@ -132,7 +132,7 @@ class CalciumImaging(_FittedMovie):
     neuron_radius : float or "auto", default="auto"
         Approximate radius of a neuron, in pixels. "auto" is that of the bodies that a first search
         finds, or 5 pixels with ``detection="low_rank"``. A given radius is used as it is, unless
-        the bodies that it finds are smaller by more than a sixth: then theirs is used.
+        the bodies that it finds are smaller by more than a third: then theirs is used.
     region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.

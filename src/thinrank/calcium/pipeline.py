@@ -42,9 +42,10 @@ ACCEPTED = 0.5
 _USUAL_DECAY = 0.9
 # Radius of a neuron with which the search begins if none is given, in pixels.
 _USUAL_RADIUS = 5.0
-# If the bodies that are found differ by more than this factor from the radius of the search, or are
-# smaller by it than the given one, it begins again with theirs, at most this many times in all.
-_TOLERANCE, _MOST_TRIALS = 1.2, 3
+# If the radius of what is found differs by more than the first factor from that of the search, or
+# is smaller than the given radius by more than the second one, the search begins again with it, at
+# most this many times in all.
+_TOLERANCE, _TOO_LARGE, _MOST_TRIALS = 1.1, 1.5, 6
 # Smallest and largest radius that is estimated, in pixels.
 _RADII = (1.5, 15.0)
 # Smallest height of the largest transient of a neuron, in units of noise and background: in the
@@ -230,10 +231,14 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
         search = _search(imaging, radius, usual)
         level = search.level(rough)
         first, _ = search.run(values, level, lambda part: progress(0.3 * part), rounds=[0])
-        ratio = _radius_of(first, noise, radius) / radius
-        if auto or ratio < 1 / _TOLERANCE:  # a radius that is far too large would join neighbors
-            radius *= ratio
-        if ratio > 1 / _TOLERANCE and (not auto or ratio < _TOLERANCE):
+        # the filter before a body is measured adds about 0.3 of its squared radius, which is r²
+        square = (_radius_of(first, noise, radius) ** 2 - 0.3 * radius**2) / 0.7
+        seen = float(np.clip(np.sqrt(max(square, 0)), *_RADII))
+        if not auto and seen > radius / _TOO_LARGE:
+            break  # as given: only one that is far too large would join neighbors
+        right = radius / _TOLERANCE < seen < radius * _TOLERANCE
+        radius = seen
+        if right:
             break
     search = _search(imaging, radius, usual)
     level = search.level(rough)
@@ -285,14 +290,16 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
 def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> float:
     """Radius of a disc with the median area of the bodies; the given one if there are none.
 
-    Weighted by the energies of the components: there are more small pieces than neurons, but
-    they are fainter.
+    Weighted by the energies of the components that are not long: there are more small pieces than
+    neurons, but they are fainter.
     """
     if not neurons:
         return radius
     images = [neuron.footprint * neuron.window(unit) for neuron in neurons]
     areas = np.array([len(body_of(image, radius)) for image in images])
-    energies = np.array([neuron.energy for neuron in neurons])
+    verdicts = [shape_score(image, radius) for image in images]
+    long = np.array([score < 0.5 and fault == "too long" for score, fault in verdicts])
+    energies = np.array([neuron.energy for neuron in neurons]) * np.where(long, 1e-9, 1)
     order = np.argsort(areas)
     total = np.cumsum(energies[order])
     median = areas[order][np.searchsorted(total, total[-1] / 2)]
