@@ -118,6 +118,11 @@ def test_units_have_no_effect_with_standardize(rng):
     )
 
 
+def test_fourth_powers_of_large_numbers(rng):
+    with np.errstate(over="raise"):
+        assert tr.SparsePCA().fit(1e100 * two_blocks(rng)).rank_ == 2
+
+
 @pytest.mark.parametrize("standardize", [True, False])
 def test_sparse_matrices_are_centred_implicitly(rng, standardize):
     X = np.where(rng.random((60, 30)) < 0.3, rng.poisson(3.0, (60, 30)), 0.0)

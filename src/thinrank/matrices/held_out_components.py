@@ -163,9 +163,10 @@ def _try(
     price = least_share * np.array(counts) / p
     at = len(counts) - 1 if features is not None else _best_count(explained, price)
     common, variance = np.zeros(n), 0.0
+    unit = arrays.norm(splits[0].training.column_norms()) or 1.0
     for split, found in zip(splits, fits, strict=True):
         split.latest = found[at]
-        common[split.rows], one = _in_common(split.held_out, split.latest, split.kept)
+        common[split.rows], one = _in_common(split.held_out, split.latest, split.kept, unit)
         variance += one
     spread = np.std(common, ddof=1) * n**0.5
     record = {
@@ -198,18 +199,19 @@ def _best_count(explained: np.ndarray, price: np.ndarray) -> int:
     return int(np.argmax(padded[:-2] + padded[1:-1] + padded[2:]))
 
 
-def _in_common(rows: Design, new: Array, old: Array) -> tuple[np.ndarray, float]:
+def _in_common(rows: Design, new: Array, old: Array, unit: float) -> tuple[np.ndarray, float]:
     """What features have in common in the new directions beyond the old ones, for each row.
 
     Also the variance of its sum if features are uncorrelated: with A = new·newᵀ − old·oldᵀ this is
-    2·Σ_{j≠k} A_jk² x_j² x_k², summed over the rows.
+    2·Σ_{j≠k} A_jk² x_j² x_k², summed over the rows. ``unit``: of the features, whose fourth powers
+    may be too large.
     """
     xp = arrays.namespace(new)
     W = xp.concat([new, old], axis=1)
     support = arrays.true_positions(arrays.row_norms_squared(W) > 0)
     W = arrays.take_rows(W, support)
     signs = arrays.from_numpy([1.0] * new.shape[1] + [-1.0] * old.shape[1], W)
-    X = rows.columns(support)
+    X = rows.columns(support) / unit
     diagonal, squares = (W * W) @ signs, X * X
     common = ((X @ W) ** 2) @ signs - squares @ diagonal
     variance = -float(xp.sum((squares * squares) @ (diagonal * diagonal)))
