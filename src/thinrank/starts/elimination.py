@@ -220,16 +220,31 @@ def penalized_fit(loss: Any, ridge: float | None = None) -> Factors:
     loss = loss.with_ridge(default_ridge(form) if ridge is None else ridge)
     if loss.nearly_quadratic:
         return _minimum_of(loss, loss.majorizer(point), rows)
-    value = loss.value(point)
+    value, before, count = loss.value(point), point, 0
     for _ in range(10):
-        trial = _minimum_of(loss, loss.majorizer(point, rows), rows)
-        lower = loss.value(trial)
+        around = point if count == 0 else _extrapolated(before, point, count / (count + 3))
+        trial, lower = _minimum(loss, around, rows, value)
         if not lower < value:
-            break
-        decrease, value, point = value - lower, lower, trial
+            if count == 0:
+                break
+            count = 0  # once more without extrapolation
+            continue
+        decrease, value, before, point, count = value - lower, lower, point, trial, count + 1
         if decrease <= 1e-2 * max(value, 0.0):  # the fit only serves to compare rows
             break
     return point
+
+
+def _minimum(loss: Any, around: Factors, rows: Array, value: float) -> tuple[Factors, float]:
+    """The minimum of the approximation around a point, damped if the loss is not lower."""
+    damping = 1.0
+    for _ in range(5):
+        trial = _minimum_of(loss, loss.majorizer(around, rows, damping), rows)
+        lower = loss.value(trial)
+        if lower < value:
+            break
+        damping *= 4.0
+    return trial, lower
 
 
 def _minimum_of(loss: Any, form: Any, rows: Array) -> Factors:
@@ -238,6 +253,12 @@ def _minimum_of(loss: Any, form: Any, rows: Array) -> Factors:
     phi = root.T @ (root @ form.cross_rows(rows))
     V = arrays.identity(loss.shape[1], like=phi) / form.column_scale[:, None]
     return Factors(arrays.scatter_rows(phi, rows, loss.shape[0]), V)
+
+
+def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
+    """Θ + momentum·(Θ − Θ before), as accelerated gradient methods do."""
+    change = (1 + momentum) * here.theta - momentum * before.theta
+    return Factors(change, arrays.identity(here.shape[1], like=here.V))
 
 
 @dataclass(frozen=True)
