@@ -221,7 +221,7 @@ def _excess(S: np.ndarray, n: int, nodes: np.ndarray) -> float:
     root = np.sqrt(np.diag(S)[nodes])
     correlations = S[np.ix_(nodes, nodes)] / np.outer(root, root)
     strength = float(_block(correlations, np.arange(len(nodes))).values[0])
-    noise = len(nodes) * np.log(np.e * len(S) / len(nodes)) / n
+    noise = len(nodes) * (1 + np.log(len(S) / len(nodes))) / n
     return strength - 2 * np.sqrt(noise) - noise
 
 
