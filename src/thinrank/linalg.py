@@ -203,7 +203,8 @@ def leading_left_vectors(
     considered to be rounding errors.
     """
     xp, eps = arrays.namespace(matrix), arrays.eps(matrix)
-    left, values, _ = truncated_svd(matrix, rank, guess=guess, tol=max(1e-12, 0.1 * eps))
+    # rounding errors of single precision must not count as changes
+    left, values, _ = truncated_svd(matrix, rank, guess=guess, tol=max(1e-12, 4 * eps))
     clear = (values > max(matrix.shape) * eps * values[:1]) & (values > floor)
     return left[:, : int(xp.count_nonzero(clear))]
 

@@ -177,7 +177,7 @@ class _Search:
         while True:
             (rows, _), (columns, _) = self.proposed[here.sizes]
             found = self._candidate(*self._sizes(here.rank, rows, columns))
-            if found.error >= here.error:
+            if not found.error < here.error:
                 return here
             here = found
 
@@ -200,7 +200,7 @@ class _Search:
             near = sorted({self._sizes(here.rank, *pair) for pair in pairs} - {here.sizes})
             tried = [self._kept(self._continued(here, sizes, here.ridge)) for sizes in near]
             found = min(tried, key=_error, default=here)
-            if found.error >= here.error:
+            if not found.error < here.error:
                 return here
             here = found
 

@@ -160,7 +160,7 @@ def _alternate(
     while True:
         fit = fit_nodes(pairs, rank, nodes, center=center, rounds=_SHORT)
         reached = gain(pairs, nodes, fit)
-        if best is not None and reached <= best[0]:
+        if best is not None and not reached > best[0]:
             return best
         best = (reached, nodes, fit)
         whole = scatter(fit, nodes, n)
