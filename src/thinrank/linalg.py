@@ -187,8 +187,9 @@ def truncated_svd(
         # the singular values of basis.T @ A are those of A within the current subspace
         block, triangle = xp.linalg.qr(transposed(basis))
         inner_right, values, inner_left = svd(triangle)
-        values, change = values[:rank], float(arrays.max_abs(values[:rank] - last))
-        if width == min(shape) or change <= tol * float(arrays.max_abs(values)):
+        values = values[:rank]
+        settled = arrays.max_abs(values - last) <= tol * arrays.max_abs(values)
+        if width == min(shape) or bool(settled):
             break
         last = values
     return basis @ inner_left[:rank, :].T, values, block @ inner_right[:, :rank]

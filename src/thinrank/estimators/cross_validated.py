@@ -185,7 +185,8 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     def _keep_results(self, found: Found) -> None:
         evaluations = found.evaluations
         scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
-        mean, deviation = scores.mean(axis=1), scores.std(axis=1)
+        size = np.max(np.abs(scores), where=np.isfinite(scores), initial=1e-300)
+        mean, deviation = scores.mean(axis=1), size * (scores / size).std(axis=1)  # no overflow
         params = [found.space.params(e.sizes) for e in evaluations]
         self.cv_results_ = {
             "mean_fit_time": np.asarray([e.seconds / scores.shape[1] for e in evaluations]),

@@ -254,8 +254,11 @@ def _one_hot(
     missing = _missing(column)
     try:
         values = np.unique(column[~missing]) if known is None else known
-    except TypeError as error:
-        raise ValueError(f"response {name!r} must have categories of one type: {error}") from None
+    except TypeError:
+        types = sorted({type(value).__name__ for value in column[~missing]})
+        raise ValueError(
+            f"y must have categories of one type, got {' and '.join(types)} in response {name!r}"
+        ) from None
     if known is None and len(values) < 2:
         raise ValueError(
             f"response {name!r} must have at least 2 categories for the family 'multinomial', "

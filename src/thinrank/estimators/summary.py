@@ -167,11 +167,11 @@ def _factor(found: Findings, j: int) -> str:
     rises, falls = _signed(found.response_loadings[:, j], found.response_names)
     if len(falls) > len(rises):
         rises, falls, up, down = falls, rises, down, up
+    explained = f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}"
+    if not rises:  # all loadings are rounding errors
+        return f"{explained}."
     opposite = f"; the opposite holds for {listed(falls)}" if falls else ""
-    return (
-        f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}: "
-        f"{_relation(found, rises, up, down)}{opposite}."
-    )
+    return f"{explained}: {_relation(found, rises, up, down)}{opposite}."
 
 
 def _direction(found: Findings) -> str:

@@ -88,9 +88,10 @@ def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
     if moments is not None:
         largest = np.max(moments.lengths, initial=0.0)
     elif isinstance(data, Dense):
-        xp = arrays.namespace(data.array)
-        known = xp.where(xp.isnan(data.array), arrays.zeros((1,), data.array), data.array)
-        sizes = xp.max(xp.abs(known), axis=0)
+        xp, known = arrays.namespace(data.array), data.array
+        if not arrays.all_finite(known):  # else no copy
+            known = xp.where(xp.isnan(known), arrays.zeros((1,), known), known)
+        sizes = xp.maximum(xp.max(known, axis=0), -xp.min(known, axis=0))
         lost = (sizes > 0) & (sizes < float(np.finfo(f"f{arrays.itemsize(sizes)}").tiny) ** 0.5)
         largest = arrays.max_abs(sizes[lost] if scaled and bool(xp.any(lost)) else sizes)
     elif isinstance(data, Sparse):
