@@ -19,17 +19,22 @@ _PRECISION = 0.3
 _NEARLY_PERFECT = 1e-4
 
 
-def refitted(loss: Any, fit: Fit, most_columns: int, tol: float) -> Fit:
-    """The fit of a loss on the rows of a fit of its form, until the columns do not change."""
+def refitted(
+    loss: Any, fit: Fit, most_columns: int, tol: float, around: Factors | None = None
+) -> Fit:
+    """The fit of a loss on the rows of a fit of its form, until the columns do not change.
+
+    ``around``: the factors that the form is around; None for the fit itself.
+    """
     if "restrict" not in loss.capabilities:
         return _refitted_by_forms(loss, fit, most_columns, tol)
     best = None
+    around = fit.factors if around is None else around
     for _ in range(20):
         if fit.U.shape[1] == 0:
             return replace(fit, objective=_value_at_zero(loss)) if best is None else best
         inner = loss.restrict(fit.rows, fit.columns)
-        start = Factors(fit.U, arrays.take_rows(fit.factors.V, inner.targets))
-        factors, value = refined(inner, shrunk(inner, start), tol)
+        factors, value = refined(inner, _lowest(inner, fit, around), tol)
         if best is not None and not value < best.objective:
             return best
         V = arrays.scatter_rows(factors.V, inner.targets, fit.shape[1])
@@ -80,6 +85,20 @@ def _next_columns(loss: Any, form: Any, fit: Fit, most: int) -> Fit:
     columns = top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
     keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
     return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
+
+
+def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
+    """The start of lower loss: a fit of the form, or the factors around which it was made."""
+    proposal = Factors(
+        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
+    )
+    V = arrays.take_rows(before.V, inner.targets)
+    if inner.fixed is not None:
+        V = V * inner.fixed[:, None]
+    old = Factors(arrays.take_rows(before.U, fit.rows), V)
+    if old.rank == proposal.rank and inner.value(old) < inner.value(proposal):
+        proposal = old
+    return shrunk(inner, proposal)
 
 
 def shrunk(loss: Any, factors: Factors) -> Factors:
@@ -203,6 +222,9 @@ class _Model:
         self._inverse_inner = xp.linalg.inv(arrays.add_to_diagonal(inner + 0.0, small))
         common = ridge / float(xp.mean(relative)) if ridge else 0.0
         self._root, _ = linalg.inverse_cholesky(loss.gram(common))
+        kernel = self._scores.T @ self._scores / loss.samples
+        kernel = arrays.add_to_diagonal(kernel + 0.0, common + 1e-10)
+        self._inverse_kernel = xp.linalg.inv(kernel)
         self._inverse_relative = 1.0 / relative
         self._inverse_free = None
         if self._free is not None:
@@ -214,7 +236,7 @@ class _Model:
 
     def _preconditioned(self, step: _Step) -> _Step:
         U = self._root.T @ (self._root @ (step.U @ self._inverse_inner))
-        V = step.V * self._inverse_relative[:, None]
+        V = (step.V @ self._inverse_kernel) * self._inverse_relative[:, None]
         free = step.free
         if self._inverse_free is not None:
             free = (self._inverse_free @ free) * self._inverse_mean

@@ -244,7 +244,7 @@ class Pursuit(Sized):
             fit = self._improved(form, fit)
             if fit.final:
                 break
-        return refitted(loss, replace(fit, final=False), self.columns, self.tol)
+        return refitted(loss, replace(fit, final=False), self.columns, self.tol, around)
 
     def _first(self, form: QuadraticForm, start: Factors) -> Fit:
         """The best fit of a form on the rows and columns of the start."""
