@@ -190,3 +190,19 @@ class TestTruncatedSvd:
     def test_rank_beyond_the_shape(self, numpy_library, rng, shape, rank):
         U, s, V = linalg.truncated_svd(rng.standard_normal(shape), 50)
         assert (U.shape, s.shape, V.shape) == ((shape[0], rank), (rank,), (shape[1], rank))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_subspace_iterations_end_in_the_precision_of_the_data(dtype, rng):
+    matrix = low_rank(rng, 300, 200, np.linspace(10, 5, 5), noise=0.02).astype(dtype)
+    products = []
+
+    def product(block):
+        products.append(block.shape)
+        return matrix @ block
+
+    tol = max(1e-12, 4 * np.finfo(dtype).eps)
+    linalg.truncated_svd(
+        (product, lambda block: matrix.T @ block), 5, shape=(300, 200), like=matrix, tol=tol
+    )
+    assert len(products) < 15

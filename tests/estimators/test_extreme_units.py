@@ -114,3 +114,11 @@ def test_a_spectral_start_whose_squares_underflow(data):
     est = tr.SparseReducedRankRegressor(**GIVEN, standardize=False, start="spectral")
     large, plain = est.fit(1e100 * X, Y).predict(1e100 * X), est.fit(X, Y).predict(X)
     np.testing.assert_allclose(large, plain, rtol=1e-6)
+
+
+def test_deviations_of_scores_whose_squares_overflow(data):
+    X, Y = data
+    grid = {"ranks": [1, 2], "row_sparsities": [4], "column_sparsities": [4], "ridges": [0.0]}
+    with np.errstate(over="raise"):
+        est = tr.SparseReducedRankRegressorCV(**grid, standardize=False).fit(X, 1e100 * Y)
+    assert np.isfinite(est.cv_results_["std_test_score"]).all()

@@ -198,6 +198,7 @@ def test_responses_of_different_families():
         ("poisson", "hits", -1.0, "Response 'hits' must contain .*'poisson'.*-1 was found"),
         ("poisson", "hits", np.inf, "infinity.*'hits'"),
         ("poisson", "kind", "red", "response 'kind' must contain numbers"),
+        ("multinomial", "kind", 1.5, "y must have categories of one type, got float and str"),
     ],
 )
 def test_invalid_responses_are_named(family, column, value, message):

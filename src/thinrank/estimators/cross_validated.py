@@ -15,7 +15,7 @@ from thinrank.estimators.problem import Problem, TrainingData
 from thinrank.estimators.regressor import fit_regression
 from thinrank.estimators.validation import check_exchange, check_ridge
 from thinrank.minimize import as_solver, as_start
-from thinrank.selection.choice import check_refit_rule
+from thinrank.selection.choice import check_refit_rule, deviations
 from thinrank.selection.space import as_choices, check_axes
 
 
@@ -185,8 +185,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     def _keep_results(self, found: Found) -> None:
         evaluations = found.evaluations
         scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
-        size = np.max(np.abs(scores), where=np.isfinite(scores), initial=1e-300)
-        mean, deviation = scores.mean(axis=1), size * (scores / size).std(axis=1)  # no overflow
+        mean, deviation = scores.mean(axis=1), deviations(scores)
         params = [found.space.params(e.sizes) for e in evaluations]
         self.cv_results_ = {
             "mean_fit_time": np.asarray([e.seconds / scores.shape[1] for e in evaluations]),

@@ -212,7 +212,13 @@ def _differences(best: Evaluation, other: Evaluation) -> np.ndarray:
 
 def _of_mean(values: Any) -> float:
     """Standard error of the mean of at least two values."""
-    return float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return float(deviations(np.asarray(values), ddof=1)) / len(values) ** 0.5
+
+
+def deviations(scores: np.ndarray, ddof: int = 0) -> Any:
+    """Standard deviations along the last axis, without overflow of the squares of huge scores."""
+    size = np.max(np.abs(scores), where=np.isfinite(scores), initial=1e-300)
+    return size * np.std(scores / size, axis=-1, ddof=ddof)
 
 
 def _degrees(evaluation: Evaluation) -> float:
