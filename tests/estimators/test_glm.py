@@ -203,7 +203,7 @@ def test_responses_of_different_families():
 )
 def test_invalid_responses_are_named(family, column, value, message):
     X = predictors()
-    frame = mixed_frame(X)[[column]]
+    frame = mixed_frame(X)[[column]].astype(object)
     frame.loc[5, column] = value
     with pytest.raises(ValueError, match=message):
         tr.SparseReducedRankGLM(family, 1, 3, None).fit(X, frame)
