@@ -176,8 +176,27 @@ def test_two_keys_that_disagree():
     a, b = KEYS["texts"], KEYS["letters"]
     write("X.csv", with_column(x_text(a, "one"), "two", b))
     write("Y.csv", with_column(y_text(a, "one"), "two", b))
-    assert_refused(fit(), "would pair its rows with different rows", "--index")
+    assert_refused(fit(), "would pair other rows than", "--index")
     assert_right(fit("--index", "one", "--drop", "two"))
+
+
+def test_ranks_are_not_taken_for_the_names_of_rows():
+    ids, ranks = [str(i + 1) for i in range(N)], [str(i + 1) for i in ORDER]
+    responses, in_order = ("--responses", "u,v,w", "--overwrite"), {"order": range(N)}
+    write("X.csv", x_text(ids))
+    write("Y.csv", with_column(y_text(ids, corner="MRN", **in_order), "after", ranks))
+    assert_refused(fit(), "'MRN' of Y.csv", "'after' of Y.csv", "--index")
+    write("X2.csv", with_column(x_text(ids), "before", ranks))
+    write("Y2.csv", with_column(y_text(ids, **in_order), "after", ids[::-1]))
+    refused = fit(x="X2.csv", y="Y2.csv")
+    assert_refused(refused, "'id' of X2.csv and 'id' of Y2.csv", "'before' of X2.csv and 'after'")
+    assert_right(fit("--index", "MRN", *responses))
+    assert_right(fit("--drop", "before,after", "--overwrite", x="X2.csv", y="Y2.csv"))
+    without = ("--no-index", "--drop", "id,before,after", "--overwrite")
+    assert_right(fit(*without, x="X2.csv", y="Y2.csv"))
+    done = fit(*responses, y="Y2.csv")
+    assert "Rows are paired by column 'id'\n" in done.out
+    assert_right(done)
 
 
 @pytest.mark.parametrize(
@@ -546,6 +565,8 @@ def test_parquet():
         y.assign(MRN=keys).iloc[ORDER].to_parquet("Y.parquet", index=False)
         assert_right(fit("--overwrite", x="X.parquet", y="Y.parquet"))
     assert run("predict", "m", "X.parquet", "-o", "p.parquet").code == 0
+    x.set_index([pd.Index(keys, name="key"), pd.Index(range(N), name="n")]).to_parquet("M.parquet")
+    assert_right(fit("--drop", "n", "--overwrite", x="M.parquet", y="Y.parquet"))
     x.assign(key=keys, g=[[1, 2], [3, 4, 5]] * 20).to_parquet("L.parquet")
     assert (
         "row 1, column 'g': expected a number or a text, got [1 2]"

@@ -16,13 +16,14 @@ from thinrank.tables.read import ReadOptions, Table, read_cells
 
 _UNIQUE = 0.8  # smallest share of different cells in a column that can be a key
 _SHARED = 0.5  # smallest share of them that the other file has
-_ROW_NUMBERS = 3
+# levels of keys
+_TEXTS, _EQUAL_NAMES, _OTHERS, _COUNTERS, _PERHAPS_RANKS = range(5)
 
 
 class _Key(NamedTuple):
     """A column of each table that have the same cells."""
 
-    level: int  # texts, equal names, others, row numbers: earlier ones are trusted more
+    level: int  # earlier ones are trusted more
     x: int
     y: int
 
@@ -101,8 +102,10 @@ def _paired(
     if join is not None:
         keys = [_Key(0, X.position(join), Y.position(join))]
     else:
-        keys = [key for key in _keys(X, Y) if _agrees(key, X, Y, left.index)]
-    keys = [key for key in keys if key.level == keys[0].level]
+        keys = _keys(X, Y, left.index)
+    kept = [key for key in keys if not {X.names[key.x], Y.names[key.y]}.intersection(left.drop)]
+    keys = kept or ([] if left.index is False else keys)
+    keys = [key for key in keys if key.level == keys[0].level or keys[0].level == _COUNTERS]
     arrays = not any(
         table.style or table.texts or not table.file.lower().endswith((".npy", ".npz"))
         for table in (X, Y)
@@ -132,8 +135,12 @@ def _by_position(
 ) -> tuple[Any, Any]:
     """Rows by their positions; an error if a key tells that they are in another order."""
     _check_length(X, Y)
-    for key in keys:
-        if key.level < _ROW_NUMBERS and _names(X, key.x) != _names(Y, key.y):
+    keys = [key for key in keys if key.level == keys[0].level]
+    cells = [(_names(X, key.x), _names(Y, key.y)) for key in keys]
+    for key, (x, y) in zip(keys, cells, strict=True):
+        if any(one == other for one, other in cells):
+            break
+        if key.level < _COUNTERS or sorted(x) == sorted(y):
             raise TableError(
                 f"rows are not in the same order: {X.names[key.x]!r} of {X.file} and "
                 f"{Y.names[key.y]!r} of {Y.file} have the same values in different rows; leave out "
@@ -169,24 +176,32 @@ _Places = tuple[list[int], list[int]]
 
 def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, _Places]:
     """The first key that pairs all rows; an error if none does, or another in a different way."""
-    found: list[tuple[_Key, _Places]] = []
+    found: tuple[_Key, _Places] | None = None
     errors = []
     for key in keys:
         try:
-            found.append((key, _places(X, Y, key, inner)))
+            others = _places(X, Y, key, inner)
         except TableError as error:
             errors.append(error)
-    if not found:
-        raise errors[0]
-    first, places = found[0]
-    for key, others in found:
-        if others != places:
-            names = [X.names[each.x] or "1" for each in (first, key)]
+            continue
+        if found is None:
+            if errors and keys[0].level == _COUNTERS < key.level:
+                break
+            found = key, others
+        first, places = found
+        twice = key.level > first.level and (key.x == first.x or key.y == first.y)
+        if others != places and not twice:  # a response may have the ranks 1, 2, … of the ids
+            pairs = [
+                f"{X.names[each.x] or '1'!r} of {X.file} and {Y.names[each.y] or '1'!r} of {Y.file}"
+                for each in (first, key)
+            ]
             raise TableError(
-                f"columns {names[0]!r} and {names[1]!r} of {X.file} would pair its rows with "
-                f"different rows of {Y.file}; give the one that has the names of the rows: "
-                "--index COLUMN"
+                f"columns {pairs[0]} would pair other rows than {pairs[1]}; give the one that has "
+                "the names of the rows: --index COLUMN"
             )
+    if found is None:
+        raise errors[0]
+    first, places = found
     raw_x, raw_y = X.text(first.x), Y.text(first.y)
     for i, j in zip(*places, strict=True):
         if raw_x[i] != raw_y[j]:
@@ -251,35 +266,45 @@ def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
     return {name: found[0] for name, found in rows.items()}
 
 
-def _keys(X: Table, Y: Table) -> list[_Key]:
+def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
     """Columns that can be the key, those that are trusted most first."""
     a, b = _codes(X), _codes(Y)
     a_count, b_count = _count_different(a), _count_different(b)
+    a_dense, b_dense = _are_dense(a), _are_dense(b)
     # a column of X is looked at if a column of Y has its values in a quarter of sixteen rows
     probes = a[np.unique(np.linspace(0, len(a) - 1, 16).astype(int))]
     order = np.argsort(probes, axis=None)
     ordered, owners = probes.ravel()[order], order % a.shape[1]
-    keys = []
-    for k in np.flatnonzero(b_count > 1).tolist():
-        values = np.unique(b[~np.isnan(b[:, k]), k])
-        ends = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
-        met = [owners[low:high] for low, high in zip(*ends, strict=True) if low < high]
-        hits = np.bincount(np.concatenate([owners[:0], *met]), minlength=a.shape[1])
-        unique = (a_count >= _UNIQUE * len(a)) | (b_count[k] >= _UNIQUE * len(b))
-        enough = _SHARED * np.maximum(a_count, b_count[k])
-        near = unique & (4 * hits >= len(probes)) & (np.minimum(a_count, b_count[k]) >= enough)
-        for j in np.flatnonzero(near).tolist():
-            if np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
-                keys.append(_Key(_level(X, Y, a[:, j], b[:, k], j, k), j, k))
+    keys: list[_Key] = []
+    for dense in (False, True):  # quantiles of a distribution may be the cells of all columns
+        for k in np.flatnonzero(b_count > 1).tolist() if not keys else ():
+            values = np.unique(b[~np.isnan(b[:, k]), k])
+            ends = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+            met = [owners[low:high] for low, high in zip(*ends, strict=True) if low < high]
+            hits = np.bincount(np.concatenate([owners[:0], *met]), minlength=a.shape[1])
+            unique = (a_count >= _UNIQUE * len(a)) | (b_count[k] >= _UNIQUE * len(b))
+            enough = _SHARED * np.maximum(a_count, b_count[k])
+            near = unique & (4 * hits >= len(probes)) & (np.minimum(a_count, b_count[k]) >= enough)
+            for j in np.flatnonzero(near & ((a_dense | b_dense[k]) == dense)).tolist():
+                if np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
+                    key = _Key(_level(X, Y, j, k, dense), j, k)
+                    keys += [key] * _agrees(key, X, Y, index)
     return sorted(keys)
 
 
-def _level(X: Table, Y: Table, a: np.ndarray, b: np.ndarray, j: int, k: int) -> int:
-    if (np.diff(a) == 1).all() and (np.diff(b) == 1).all():
-        return _ROW_NUMBERS
-    if X.is_text(j).any() or Y.is_text(k).any():
-        return 0
-    return 1 if X.named and Y.named and canonical(X.names[j]) == canonical(Y.names[k]) else 2
+def _level(X: Table, Y: Table, j: int, k: int, dense: bool) -> int:
+    if not dense and (X.is_text(j).any() or Y.is_text(k).any()):
+        return _TEXTS
+    equal = X.named and Y.named and canonical(X.names[j]) == canonical(Y.names[k])
+    if dense:
+        return _COUNTERS if equal else _PERHAPS_RANKS
+    return _EQUAL_NAMES if equal else _OTHERS
+
+
+def _are_dense(codes: np.ndarray) -> np.ndarray:
+    """Which columns have numbers with few gaps, as row numbers have, but also ranks."""
+    with np.errstate(invalid="ignore"):
+        return np.fmax.reduce(codes, axis=0) - np.fmin.reduce(codes, axis=0) < 2 * len(codes)
 
 
 def _codes(table: Table) -> np.ndarray:

@@ -401,10 +401,10 @@ def _read_parquet(path: Path, options: ReadOptions, prefix: str) -> Table:
     pandas = import_optional("pandas")
     try:
         frame = pandas.read_parquet(path, engine="pyarrow")
+        if frame.index.name is not None or not frame.index.equals(pandas.RangeIndex(len(frame))):
+            frame = frame.reset_index(names=[name or "" for name in frame.index.names])
     except _BROKEN as error:
         raise _broken(path, "Parquet", error) from None
-    if frame.index.name is not None or not frame.index.equals(pandas.RangeIndex(len(frame))):
-        frame = frame.reset_index(names=frame.index.name or "")
     return _from_frame(path, frame, options)
 
 
