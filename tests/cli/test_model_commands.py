@@ -267,6 +267,8 @@ def test_report_names_the_files_and_writes_the_network(model, here):
         if data.get("key") == "name"
     ]
     assert "factor 1" in names
+    same = run("report", "m", "-o", "one", "--graphml", "one")
+    assert (same.code, "is the file of the page" in same.error) == (2, True)
     again = run("report", "m", "--graphml", "network.graphml")
     assert again.code == 2
     assert "--overwrite" in again.err

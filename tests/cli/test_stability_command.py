@@ -117,6 +117,12 @@ def test_categories_and_no_predictor(tmp_path, monkeypatch):
     found = run("stability", "m", "--resamples", "1", "--jobs", "1", "--json").json
     assert "a" in found["stable"]
     assert {pair["response"] for pair in found["stable_pairs"]} <= {"u", "stage=low", "stage=high"}
+    rows = (tmp_path / "X.csv").read_text().splitlines()
+    sites = ["site", *"ab" * 200][: len(rows)]
+    (tmp_path / "X.csv").write_text("\n".join(map(",".join, zip(rows, sites, strict=True))))
+    family = ("--ridge", "0.1", "--family", "stage=multinomial")
+    assert run(*FIT, *SIZES, *family, "--keep", "site", "--overwrite").code == 0
+    assert run("stability", "m", "--resamples", "1", "--jobs", "1").code == 0
     estimator = tr.SparseReducedRankRegressor(0, 0, 0).fit(X, Y)
     tr.save(estimator, tmp_path / "none")
     nothing = run("stability", "none")

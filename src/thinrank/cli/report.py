@@ -49,6 +49,8 @@ def report(
     check_not_data(page, saved, x, y)
     if graphml is not None:
         check_new_file(graphml, overwrite)
+        if graphml.absolute() == page.absolute():
+            raise typer.BadParameter("is the file of the page", param_hint="--graphml")
         check_not_data(graphml, saved, x, y)
     import_optional("matplotlib")
     from thinrank import report

@@ -115,7 +115,8 @@ def _estimator(model: SavedModel, predictors: int | None) -> Any:
     rows = count if predictors is None else predictors
     chosen = {name: estimator.best_params_[name] for name in ("column_sparsity", "ridge")}
     sizes = {"rank": min(int(estimator.rank_), rows), "row_sparsity": rows, **chosen}
-    return clone(estimator).set_params(**sizes, verbose=0, n_jobs=1)
+    kept = [model.names[j] for j in estimator.kept_] or None  # of a category, its predictors
+    return clone(estimator).set_params(**sizes, always_keep=kept, verbose=0, n_jobs=1)
 
 
 def _name_responses(table: Any, names: list[str]) -> None:
