@@ -178,7 +178,7 @@ def test_documents_made_by_hand(folder, function, message):
         "\ufeff{}",
         "\x00" * 100,
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_texts_that_are_no_document(folder, text):
     (folder / "model.json").write_text(text)
@@ -323,10 +323,11 @@ class Payload:
         (header("<f8", (3,), b"\x00" * 23), "declares the shape"),
         (header("<f16", (1,), b"\x00" * 16), "not supported"),
         (header([("a", "<f8")], (1,), b"\x00" * 8), "not supported"),
+        (header("<U1", (1,), b"\xff" * 4), "characters"),
         (header("<U0", (10**18,)), "cannot be read"),
         (npy(np.zeros(3)).replace(b"\x01\x00", b"\x09\x00", 1), "NPY"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_members_made_by_hand(folder, data, message):
     change_arrays(folder, lambda contents: contents.update({"intercept_.npy": data}))

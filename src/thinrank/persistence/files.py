@@ -265,6 +265,10 @@ def _read_array(file: IO[bytes]) -> np.ndarray:
             f"but has {len(data)}"
         )
     array = np.frombuffer(bytearray(data), dtype=dtype, count=count)
+    if dtype.kind == "U" and dtype.itemsize:
+        codes = array.view(dtype.str[0].replace("|", "=") + "u4")
+        if codes.max(initial=0) > 0x10FFFF:  # NumPy would make strings that Python cannot hold
+            raise ModelFileError("it has characters that do not exist")
     array = array.reshape(shape, order="F" if is_fortran else "C")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
