@@ -178,7 +178,7 @@ def test_documents_made_by_hand(folder, function, message):
         "\ufeff{}",
         "\x00" * 100,
     ],
-    ids=range(13),
+    ids=range(12),
 )
 def test_texts_that_are_no_document(folder, text):
     (folder / "model.json").write_text(text)
