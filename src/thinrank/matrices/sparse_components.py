@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from thinrank.matrices.given_sizes import alternate, nearest
 
 # A triangular factor takes the place of a matrix with more than this number of rows per column.
 _TALL = 3
+# Up to this number of sets of features all are tried, in less than 0.1 s.
+_MAX_SUBSETS = 5000
 # Candidate numbers of features grow by these factors below and above _FINE: near the number of
 # features of a sparse component every feature counts, in dense ones a few per cent do not.
 _FINE = 50
@@ -31,6 +35,9 @@ def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
     n, p = A.shape
     if features >= p:
         return leading_directions(A, rank, seed)
+    if comb(p, features) <= _MAX_SUBSETS:
+        chosen = _best_subset(arrays.to_numpy(A.gram()), rank, features)
+        return _within(A, arrays.indices(chosen.tolist(), A.prototype), rank)
     return _within(A, nearest(A, rank, n, features, seed=seed).column_support, rank)
 
 
@@ -151,3 +158,13 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
             V = arrays.scatter_rows(small, chosen, p)
         found.append(V)
     return found
+
+
+def _best_subset(gram: np.ndarray, rank: int, size: int) -> np.ndarray:
+    """The features whose leading principal components have the largest sum of variances.
+
+    Shapes: ``gram`` (n_features, n_features), result (size,).
+    """
+    sets = np.array(list(combinations(range(gram.shape[0]), size)))
+    values = np.linalg.eigvalsh(gram[sets[:, :, None], sets[:, None, :]])
+    return sets[np.argmax(values[:, -rank:].sum(axis=1))]

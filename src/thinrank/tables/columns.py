@@ -80,12 +80,9 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "X.csv")
     ...     _ = path.write_text("id;age;sex\na;61,5;f\nb;NA;m\nc;47;f\n")
-    ...     print(read_table(path))
-         age sex
-    id
-    a   61.5   f
-    b    NaN   m
-    c   47.0   f
+    ...     table = read_table(path)
+    >>> table["age"].to_dict()
+    {'a': 61.5, 'b': nan, 'c': 47.0}
     """
     options = options or ReadOptions()
     table = read_cells(path, options, prefix)
