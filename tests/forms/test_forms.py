@@ -1,12 +1,16 @@
 """The quadratic forms of the losses say the same, however they compute it."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
 from thinrank import Factors
-from thinrank.designs import as_design, standardize
+from thinrank.designs import Dense, as_design, standardize
+from thinrank.forms.moments import SharedProducts
 from thinrank.losses import Denoising, GeneralizedLinear, LeastSquares, PerTask
 from thinrank.losses.families import Poisson
 
@@ -134,3 +138,28 @@ def test_more_rows_than_samples_are_ridge_in_its_dual_form(count, dependent):
     np.testing.assert_allclose(root.T @ (root @ form.cross_rows(rows)), dual, atol=1e-9)
     if count == 23 and not dependent:
         assert form.with_ridge(0.0).inverse_root(rows)[1]  # without a ridge one is needed
+
+
+def test_threads_share_the_columns_in_use(rng):
+    X, Y = rng.standard_normal((40, 300)), rng.standard_normal((40, 7))
+    shared = SharedProducts(Dense(X), Dense(Y), 40.0)
+
+    def largest_error(seed):
+        own, largest = np.random.default_rng(seed), 0.0
+        for _ in range(100):
+            some = np.sort(own.choice(300, own.integers(3, 60), replace=False))
+            errors = (
+                shared.gram(some) - X[:, some].T @ X[:, some],
+                shared.cross(some) - X[:, some].T @ Y / 40,
+                shared.products(some, X[:, :3]) - X[:, some].T @ X[:, :3],
+            )
+            largest = max(largest, *(np.abs(error).max() for error in errors))
+        return largest
+
+    former = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert max(pool.map(largest_error, range(4))) < 1e-10
+    finally:
+        sys.setswitchinterval(former)

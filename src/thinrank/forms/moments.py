@@ -338,12 +338,31 @@ class Moments:
         return p <= max(4 * n, 256)
 
 
+@dataclass(frozen=True, eq=False)
+class _ColumnsInUse:
+    """Copies of some columns of X, with their inner products with one another and with Y."""
+
+    held: np.ndarray  # their numbers
+    total: int  # number of columns of X
+    columns: Array
+    gram: Array
+    cross: Array
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The place of each column of X among those held, −1 for none."""
+        place = np.full(self.total, -1)
+        place[self.held] = np.arange(len(self.held))
+        return place
+
+
 class SharedProducts:
     """Products with X that forms with other units of the responses, or other ridges, share.
 
     The columns of X that are in use are copied once and kept, with their inner products with one
     another and with Y. When they become more than twice as many as are needed, those that are not
-    in use are left out.
+    in use are left out. Threads that fit one split with several ridges share them: what is in use
+    is replaced as a whole, and each call works with what it found.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float) -> None:
@@ -352,11 +371,9 @@ class SharedProducts:
         # XᵀY is kept if it takes at most an eighth of the memory of X
         fits = resources.fits(X.shape[1] * k, arrays.itemsize(like))
         self.keeps_cross = 8 * k <= samples and fits
-        self._place = np.full(X.shape[1], -1)  # of each column of X among those held, −1 for none
-        self._held = np.zeros(0, dtype=np.int64)
-        self._columns = arrays.zeros((X.shape[0], 0), like)
-        self._gram = arrays.zeros((0, 0), like)
-        self._cross = arrays.zeros((0, k), like)
+        columns, gram = (arrays.zeros((size, 0), like) for size in (X.shape[0], 0))
+        cross = arrays.zeros((0, k), like)
+        self._used = _ColumnsInUse(np.zeros(0, dtype=np.int64), X.shape[1], columns, gram, cross)
 
     @cached_property
     def mean_squares(self) -> Array:
@@ -379,65 +396,60 @@ class SharedProducts:
 
     def gram(self, index: Array) -> Array:
         """Inner products of the columns ``index``, as a new array."""
-        places = self._places(index)
-        return arrays.submatrix(self._gram, places, places)
+        used, places = self._with(index)
+        return arrays.submatrix(used.gram, places, places)
 
     def cross(self, index: Array) -> Array:
         """Rows of XᵀY/n."""
         if self.keeps_cross:
             return arrays.take_rows(self.whole_cross, index)
-        places = self._places(index)
-        return arrays.take_rows(self._cross, places) / self.samples
+        used, places = self._with(index)
+        return arrays.take_rows(used.cross, places) / self.samples
 
     def products(self, index: Array, block: Array) -> Array:
         """X[:, index]ᵀ @ block."""
-        places = self._places(index)
-        return arrays.take_rows(arrays.transposed_product(self._columns, block), places)
+        used, places = self._with(index)
+        return arrays.take_rows(arrays.transposed_product(used.columns, block), places)
 
     def combine(self, index: Array, block: Array) -> Array:
         """X[:, index] @ block."""
-        places = self._places(index)
-        return self._columns @ arrays.scatter_rows(block, places, self._columns.shape[1])
+        used, places = self._with(index)
+        return used.columns @ arrays.scatter_rows(block, places, used.columns.shape[1])
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
-        return bool((self._place[arrays.to_numpy(index)] >= 0).all())
+        return bool((self._used.place[arrays.to_numpy(index)] >= 0).all())
 
-    def _places(self, index: Array) -> Array:
-        """The places of columns, after copying those that are missing."""
-        wanted = arrays.to_numpy(index)
-        missing = wanted[self._place[wanted] < 0]
+    def _with(self, index: Array) -> tuple[_ColumnsInUse, Array]:
+        """The columns in use, after copying those that are missing, and the places of some."""
+        used, wanted = self._used, arrays.to_numpy(index)
+        missing = wanted[used.place[wanted] < 0]
         if len(missing):
-            if len(self._held) + len(missing) > 2 * len(wanted) + 64:
-                self._leave_out(wanted)
-            self._add(missing)
-        return arrays.indices(self._place[wanted], self.X.prototype)
+            if len(used.held) + len(missing) > 2 * len(wanted) + 64:
+                used = self._without_others(used, wanted)
+            used = self._used = self._with_more(used, missing)
+        return used, arrays.indices(used.place[wanted], self.X.prototype)
 
-    def _leave_out(self, wanted: np.ndarray) -> None:
-        kept = np.flatnonzero(np.isin(self._held, wanted))
+    def _without_others(self, used: _ColumnsInUse, wanted: np.ndarray) -> _ColumnsInUse:
+        kept = np.flatnonzero(np.isin(used.held, wanted))
         places = arrays.indices(kept, self.X.prototype)
-        columns = arrays.take_columns(self._columns, places)
-        cross = self._cross if self.keeps_cross else arrays.take_rows(self._cross, places)
-        gram = arrays.submatrix(self._gram, places, places)
-        self._set(self._held[kept], columns, gram, cross)
+        columns = arrays.take_columns(used.columns, places)
+        cross = used.cross if self.keeps_cross else arrays.take_rows(used.cross, places)
+        gram = arrays.submatrix(used.gram, places, places)
+        return _ColumnsInUse(used.held[kept], self.X.shape[1], columns, gram, cross)
 
-    def _add(self, missing: np.ndarray) -> None:
-        xp, like = arrays.namespace(self._gram), self.X.prototype
-        new, count = self.X.columns(arrays.indices(missing, like)), len(self._held)
-        columns = xp.concat([self._columns, new], axis=1) if count else new
+    def _with_more(self, used: _ColumnsInUse, missing: np.ndarray) -> _ColumnsInUse:
+        xp, like = arrays.namespace(used.gram), self.X.prototype
+        new, count = self.X.columns(arrays.indices(missing, like)), len(used.held)
+        columns = xp.concat([used.columns, new], axis=1) if count else new
         products = arrays.transposed_product(columns, new)
-        gram = xp.concat([self._gram, products[:count, :].T], axis=0) if count else products
+        gram = xp.concat([used.gram, products[:count, :].T], axis=0) if count else products
         gram = xp.concat([gram, products], axis=1) if count else gram
-        cross = self._cross
+        cross = used.cross
         if not self.keeps_cross:
             cross = xp.concat([cross, self.Y.transposed_product(new).T], axis=0)
-        self._set(np.concatenate([self._held, missing]), columns, gram, cross)
-
-    def _set(self, held: np.ndarray, columns: Array, gram: Array, cross: Array) -> None:
-        place = np.full(len(self._place), -1)
-        place[held] = np.arange(len(held))
-        self._columns, self._gram, self._cross = columns, gram, cross
-        self._held, self._place = held, place
+        held = np.concatenate([used.held, missing])
+        return _ColumnsInUse(held, self.X.shape[1], columns, gram, cross)
 
     def blocks(self, rows: Array) -> Iterator[Array]:
         """The columns ``rows`` of X, some at a time."""
