@@ -88,11 +88,10 @@ RESULTS := docs/benchmarks
 bench: $(VENV)/installed-torch $(OTHERS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --markdown $(RESULTS)/speed.md
-	$(BIN)/python benchmarks/wide.py --markdown $(RESULTS)/wide.md
+	$(BIN)/python benchmarks/speed.py --wide --markdown $(RESULTS)/wide.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selected.py --markdown $(RESULTS)/selected.md
 	$(BIN)/python benchmarks/genotypes.py --markdown $(RESULTS)/genotypes.md
 	$(BIN)/python benchmarks/command_line.py --markdown $(RESULTS)/command_line.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/theory_slopes.py \
 		--markdown $(RESULTS)/theory_slopes.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py discoveries \
@@ -143,8 +142,6 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--markdown $(RESULTS)/calcium_movies.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \
 		--markdown $(RESULTS)/calcium_motion.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/matrix_sensing.py \
-		--markdown $(RESULTS)/matrix_sensing.md
 	OMP_NUM_THREADS=1 $(OTHERS)/bin/python benchmarks/other_packages.py \
 		--markdown $(RESULTS)/other_packages.md
 

@@ -26,9 +26,8 @@ import numpy as np
 import real_data
 import robustness
 import speed
-import wide
 from joblib import Parallel, delayed
-from output import arguments_of, machine, publish, quiet, table
+from output import JUDGED, arguments_of, judged, machine, publish, quiet, table
 from rich.console import Console
 from sklearn.linear_model import MultiTaskLassoCV
 from threadpoolctl import threadpool_limits
@@ -201,7 +200,7 @@ def rows_of_times() -> Rows:
     given = tr.SparseReducedRankRegressor(**sizes)
     rows["ζ = 100, given sizes over XᵀY"] = ratio(lambda: given.fit(A, B), lambda: A.T @ B, 5)
     given = tr.SparseReducedRankRegressor(3, 10, 10)
-    A, B, _ = wide.data((3, 10, 10), "C")
+    A, B, _ = speed.wide_problem((3, 10, 10))
     name = "n = 200, p = 200,000, given sizes over XᵀY"
     rows[name] = ratio(lambda: given.fit(A, B), lambda: A.T @ B, 5)
     return rows
@@ -233,17 +232,13 @@ SECTIONS: dict[str, Callable[[], Rows]] = {
 }
 
 
-def judged(section: str, rows: Rows, limits: dict[str, dict[str, float]]) -> list[list[str]]:
+def judged_rows(section: str, rows: Rows, limits: dict[str, dict[str, float]]) -> list[list[Any]]:
     """Cells of the table: the value, the limit, and whether it holds."""
     cells = []
     for name, limit in limits.items():
-        (kind, bound), *_ = limit.items()
-        shown = f"{'≤' if kind == 'most' else '≥'} {bound:g}"
-        if name not in rows:
-            cells.append([section, name, "", shown, "not run"])
-            continue
-        holds = rows[name] <= bound if kind == "most" else rows[name] >= bound
-        cells.append([section, name, f"{rows[name]:.4g}", shown, "yes" if holds else "**no**"])
+        ((kind, bound),) = limit.items()
+        value, least = rows.get(name), kind == "least"
+        cells.append(judged(section, name, value=value, limit=bound, least=least, form=".4g"))
     return cells
 
 
@@ -262,11 +257,11 @@ def main() -> int:
         console.print(f"{section}: {time.perf_counter() - start:.0f} s")
         if unknown := set(rows) - set(limits[section]):
             parser.error(f"bands.toml has no limits for {sorted(unknown)}")
-        cells += judged(section, rows, limits[section])
+        cells += judged_rows(section, rows, limits[section])
     minutes = (time.perf_counter() - began) / 60
     verdicts = [row[-1] for row in cells]
-    headings = ["", "", "value", "limit", "holds"]
-    lines = [*table(headings, cells, text=2), "", f"{minutes:.1f} minutes. Machine: {machine()}."]
+    lines = [*table(("", "", *JUDGED), cells, text=2), ""]
+    lines.append(f"{minutes:.1f} minutes. Machine: {machine()}.")
     publish(lines, options.markdown)
     if "**no**" in verdicts:
         return 1

@@ -15,7 +15,7 @@ poisson    regressions with the lasso (or ridge) penalty, tuned by cross-validat
 mixed      a third of the responses each Gaussian, Bernoulli and Poisson: the error over the mean of
            those of the three families alone, with the same coefficients
 speed      n = 2000, p = 2000, k = 100, Bernoulli, rank 5, 20 rows: the time of a fit of known sizes
-           over that of XᵀY; and the solvers, from the same starts
+           over that of XᵀY
 
 The separate regressions are slow and are fitted for the first --rival-seeds seeds only. Records are
 kept in the file that --json names, and runs that are in it are not repeated.
@@ -40,8 +40,7 @@ from families_settings import (
     separate_poisson_ridges,
     signal,
 )
-from families_speed import over_product, solvers, speed_table
-from output import StoredRecords, arguments_of, machine, publish, table
+from output import JUDGED, StoredRecords, arguments_of, judged, machine, publish, table
 from sklearn.exceptions import ConvergenceWarning
 
 import thinrank as tr
@@ -50,6 +49,8 @@ from thinrank.core.warnings import SelectionWarning
 Record = dict[str, Any]
 MISSING = (0.15, 0.5)
 FAMILIES = ("gaussian", "bernoulli", "poisson")
+# Standard deviations of the linear predictors; None for the coefficients as they are drawn.
+SPREADS = {"moderate probabilities": 1.0, "extreme probabilities": None}
 
 
 def timed_fit(est: Any, X: np.ndarray, Y: np.ndarray) -> tuple[Any, float]:
@@ -165,6 +166,30 @@ def mixed(seed: int) -> Record:
     return record
 
 
+def speed(seed: int) -> Record:
+    """Seconds of a fit of known sizes, and of XᵀY, for two sizes of the coefficients."""
+    rng = np.random.default_rng(seed)
+    record = {}
+    drawn = signal(rng, 2000, 2000, 100, rank=5, rows=20, columns=100)
+    for name, spread in SPREADS.items():
+        truth = Signal(drawn.X, drawn.theta * (spread / drawn.linear.std() if spread else 1))
+        Y = responses(rng, "bernoulli", truth.linear)
+        model = tr.SparseReducedRankGLM("bernoulli", 5, 20, None)
+        fits = [timed_fit(model, truth.X, Y) for _ in range(3)]
+        products = []
+        for _ in range(21):
+            began = time.perf_counter()
+            truth.X.T @ Y
+            products.append(time.perf_counter() - began)
+        record[name] = {
+            "product": float(np.median(products)),
+            "seconds": float(np.median([seconds for _, seconds in fits])),
+            "error": truth.error(model.factors_.theta),
+            "exact": bool(np.array_equal(model.row_support_, truth.rows)),
+        }
+    return record
+
+
 # ---------------------------------------------------------------- tables
 
 
@@ -178,14 +203,9 @@ def _at(record: Record, path: Sequence[str]) -> Any:
     return record
 
 
-def judged(name: str, value: float, limit: float, digits: int = 3, least: bool = False) -> list:
-    """A row of a table: the value, its limit, and whether it holds."""
-    holds = value >= limit if least else value <= limit
-    bound = f"{'≥' if least else '≤'} {limit:g}"
-    return [name, f"{value:.{digits}f}", bound, "yes" if holds else "**no**"]
-
-
-JUDGED = ["", "value", "limit", "holds"]
+def limits(*rows: list[object]) -> list[str]:
+    """A table of what must hold."""
+    return ["", *table(("", *JUDGED), rows)]
 
 
 def missing_table(records: Sequence[Record]) -> list[str]:
@@ -196,19 +216,21 @@ def missing_table(records: Sequence[Record]) -> list[str]:
         exact = f"{100 * mean(records, share, 'automatic', 'exact'):.0f} %"
         times = [f"{mean(records, share, kind, 'seconds'):.3f}" for kind in ("automatic", "known")]
         rows.append([f"{100 * float(share):g} %", *errors, oracle, exact, *times])
-    limits = [
-        judged("error, 15 % missing", mean(records, "0.15", "automatic", "error"), 0.075, 4),
-        judged("error, 50 % missing", mean(records, "0.5", "automatic", "error"), 0.13, 4),
+    bounds = [
+        judged(
+            f"error, {100 * float(share):g} % missing",
+            value=mean(records, share, "automatic", "error"),
+            limit=most,
+            form=".4f",
+        )
+        for share, most in (("0.15", 0.075), ("0.5", 0.13))
     ]
     for kind, title in (("automatic", "sizes chosen"), ("known", "sizes known")):
         ratio = mean(records, "0.15", kind, "seconds") / mean(records, "0", kind, "seconds")
-        limits.append(judged(f"time at 15 % over that of complete data, {title}", ratio, 10, 1))
+        name = f"time at 15 % over that of complete data, {title}"
+        bounds.append(judged(name, value=ratio, limit=10, form=".1f"))
     headings = ["missing", "sizes chosen", "sizes known", "oracle", "exact supports"]
-    return [
-        *table([*headings, "s, chosen", "s, known"], rows),
-        "",
-        *table(JUDGED, limits),
-    ]
+    return [*table([*headings, "s, chosen", "s, known"], rows), *limits(*bounds)]
 
 
 def huber_table(records: Sequence[Record]) -> list[str]:
@@ -227,7 +249,7 @@ def huber_table(records: Sequence[Record]) -> list[str]:
         rows.append([title, f"{error:.4f}", f"{error / clean:.2f}", exact, seconds])
     ratio = mean(records, "huber", "error") / clean
     headings = ["", "error", "over clean", "exact supports", "seconds"]
-    return [*table(headings, rows), "", *table(JUDGED, [judged("error over clean", ratio, 1.3)])]
+    return [*table(headings, rows), *limits(judged("error over clean", value=ratio, limit=1.3))]
 
 
 def family_table(family: str, records: Sequence[Record], others: Sequence[Record]) -> list[str]:
@@ -238,7 +260,7 @@ def family_table(family: str, records: Sequence[Record], others: Sequence[Record
         on_same = f"{mean(same, kind, 'error'):.4f}" if others else "–"
         error, seconds = mean(records, kind, "error"), mean(records, kind, "seconds")
         rows.append([title, f"{error:.4f}", on_same, f"{exact:.0f} %", f"{seconds:.2f}"])
-    limits = []
+    bounds = []
     if others:
         best = min(mean(others, name, "error") for name in RIVALS[family])
         for name in RIVALS[family]:
@@ -249,15 +271,14 @@ def family_table(family: str, records: Sequence[Record], others: Sequence[Record
             )
             rows.append([name, "–", *cells])
         ratio = mean(same, "automatic", "error") / best
-        limits.append(judged("error over that of the best separate regressions", ratio, 0.5))
+        name = "error over that of the best separate regressions"
+        bounds.append(judged(name, value=ratio, limit=0.5))
     share = 100 * mean(records, "automatic", "exact")
-    limits.append(judged("runs with exact supports, %", share, 80, 0, least=True))
+    bounds.append(
+        judged("runs with exact supports, %", value=share, limit=80, least=True, form=".0f")
+    )
     headings = ["", f"error, {len(records)} runs", f"error, first {len(others)} runs"]
-    return [
-        *table([*headings, "exact supports", "seconds"], rows),
-        "",
-        *table(JUDGED, limits),
-    ]
+    return [*table([*headings, "exact supports", "seconds"], rows), *limits(*bounds)]
 
 
 def mixed_table(records: Sequence[Record]) -> list[str]:
@@ -268,13 +289,19 @@ def mixed_table(records: Sequence[Record]) -> list[str]:
         rows.append([name, f"{error:.4f}", exact, f"{seconds:.2f}"])
     alone = np.mean([mean(records, family, "error") for family in FAMILIES])
     ratio = float(mean(records, "mixed", "error") / alone)
-    limits = [judged("error over the mean of the three families alone", ratio, 1.2)]
+    bound = judged("error over the mean of the three families alone", value=ratio, limit=1.2)
     headings = ["responses", "error", "exact supports", "seconds"]
-    return [*table(headings, rows), "", *table(JUDGED, limits)]
+    return [*table(headings, rows), *limits(bound)]
 
 
-def product_table(records: Sequence[Record]) -> list[str]:
-    return speed_table(records, lambda *row: table(JUDGED, [judged(*x) for x in row]))
+def speed_table(records: Sequence[Record]) -> list[str]:
+    rows = []
+    for name in SPREADS:
+        ratio = float(np.median([r[name]["seconds"] / r[name]["product"] for r in records]))
+        error, exact = (mean(records, name, field) for field in ("error", "exact"))
+        about = f"{name}: error {error:.4f}, exact rows in {100 * exact:.0f} %; time over XᵀY"
+        rows.append(judged(about, value=ratio, limit=30, form=".1f"))
+    return limits(*rows)[1:]
 
 
 @dataclass(frozen=True)
@@ -297,9 +324,7 @@ CHECKS = {
     "bernoulli": Check(f"Bernoulli: {SETTING}", 20, partial(ours, "bernoulli"), None),
     "poisson": Check(f"Poisson: {SETTING}", 20, partial(ours, "poisson"), None),
     "mixed": Check(f"Mixed responses: {SETTING}", 10, mixed, mixed_table),
-    "speed": Check(
-        "Time: n = 2000, p = 2000, k = 100, rank 5, 20 rows", 3, over_product, product_table
-    ),
+    "speed": Check("Time: n = 2000, p = 2000, k = 100, rank 5, 20 rows", 3, speed, speed_table),
 }
 
 
@@ -323,33 +348,8 @@ def main() -> None:
         else:
             written = check.table(found)
         lines += [f"**{check.title}** ({count} runs)", "", *written, ""]
-        if name == "speed":
-            several = records.run("solvers", solvers, seeds)
-            lines += ["**Solvers, from the same start**", "", *solver_lines(several), ""]
     lines.append(f"Seeds from {arguments.first_seed}. Machine: {machine()}.")
     publish(lines, arguments.markdown)
-
-
-def solver_lines(records: Sequence[Record]) -> list[str]:
-    rows = []
-    for problem in records[0]:
-        for method in records[0][problem]:
-            excess = mean(records, problem, method, "excess")
-            seconds = mean(records, problem, method, "seconds")
-            within = [_at(r, (problem, method, "within")) for r in records]
-            reached = [x for x in within if x is not None]
-            near = f"{np.mean(reached):.3f}" if len(reached) == len(within) else "not reached"
-            iterations = mean(records, problem, method, "iterations")
-            numbers = (f"{seconds:.3f}", near, f"{excess:.1e}", f"{iterations:.0f}")
-            rows.append([problem, method, *numbers])
-    headings = ["problem", "solver", "seconds", "seconds to within .1 %", "excess", "iterations"]
-    notes = [
-        "",
-        "The excess is the final objective minus the best of the three, relative to the decrease "
-        "from the null model to the best; the time to within .1 % is the time until the excess is "
-        "below .001. The start is not included in the times.",
-    ]
-    return [*table(headings, rows, text=2), *notes]
 
 
 if __name__ == "__main__":

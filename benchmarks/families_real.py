@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import StoredRecords, arguments_of, machine, publish, table
+from output import JUDGED, StoredRecords, arguments_of, judged, machine, publish, table
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import KFold
 
@@ -241,7 +241,7 @@ def limits(facts: list[Record]) -> list[list[object]]:
         ("longest fit over its limit", max(each["late"] for each in facts), 1.0),
         ("fits that did not converge", sum(each["converged"] < 1 for each in facts), 0),
     ]
-    return [[n, f"{v:.3g}", f"≤ {m:g}", "yes" if v <= m else "**no**"] for n, v, m in rows]
+    return [judged(name, value=value, limit=most, form=".3g") for name, value, most in rows]
 
 
 def main() -> None:
@@ -267,7 +267,7 @@ def main() -> None:
         facts.append(own)
     headings = ["deviance of a held-out entry", *METHODS, "seconds", "of ridges", "share",
                 "rank/predictors/responses of the folds"]  # fmt: skip
-    lines = [*table(headings, rows), "", *table(["", "value", "limit", "holds"], limits(facts))]
+    lines = [*table(headings, rows), "", *table(("", *JUDGED), limits(facts))]
     publish([*lines, "", f"Outer folds of the seed {SEED}. Machine: {machine()}."],
             arguments.markdown)  # fmt: skip
 

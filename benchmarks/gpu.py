@@ -34,6 +34,7 @@ import torch
 from output import arguments_of, publish, table
 
 import thinrank as tr
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 
 GPU = "cuda"
 # Seconds of calls that are not counted, since the clock of an idle processor takes time to rise,
@@ -49,15 +50,6 @@ class Problem:
     Y: torch.Tensor
     rows: np.ndarray
     sizes: dict[str, int]
-
-    @property
-    def product_operations(self) -> float:
-        """Operations of XᵀY."""
-        return 2.0 * self.X.numel() * self.Y.shape[1]
-
-    def on_host(self) -> tuple[np.ndarray, np.ndarray]:
-        """X and Y in float64 on the processor."""
-        return self.X.cpu().double().numpy(), self.Y.cpu().double().numpy()
 
 
 def simulated(
@@ -135,22 +127,16 @@ def product_rate() -> float:
     return 2 * 8192**3 / seconds(lambda: a @ b, 5)[0]
 
 
-def relative(found: np.ndarray, reference: np.ndarray) -> float:
-    """Difference of two matrices relative to the second."""
-    return float(np.linalg.norm(found - reference) / np.linalg.norm(reference))
+def on_host(x: Any) -> np.ndarray:
+    return torch.as_tensor(x).cpu().double().numpy()
 
 
-def coefficients(est: Any) -> np.ndarray:
-    """Θ in the user's units, as (p, k) in float64."""
-    return np.asarray(torch.as_tensor(est.coef_).cpu().double()).T
-
-
-def error_of_same_fit(make: Callable[[], Any], problem: Problem, est: Any, Y: Any) -> str:
-    """The same fit in float64 on the processor: supports and coefficients."""
-    host = make().fit(problem.X.cpu().double().numpy(), Y.cpu().double().numpy())
-    same = np.array_equal(host.row_support_, on_host(est.row_support_))
-    words = "same supports" if same else "other supports"
-    return f"{relative(coefficients(est), host.coef_.T):.0e}, {words}"
+def difference(est: Any, other: Any) -> str:
+    """That of the coefficients, relative to those of a fit on the processor, and of supports."""
+    found = on_host(est.coef_)
+    relative = np.linalg.norm(found - other.coef_) / np.linalg.norm(other.coef_)
+    same = np.array_equal(other.row_support_, on_host(est.row_support_))
+    return f"{relative:.0e}, {'same' if same else 'other'} supports"
 
 
 def error_on_supports(problem: Problem) -> str:
@@ -159,17 +145,17 @@ def error_on_supports(problem: Problem) -> str:
     For a fit without standardization, which has this closed form.
     """
     est = regressor(standardize=False)(problem).fit(problem.X, problem.Y)
-    S, T = on_host(est.row_support_), on_host(est.column_support_)
-    X, Y = problem.X[:, S].cpu().double().numpy(), problem.Y[:, T].cpu().double().numpy()
+    S, T = (on_host(each).astype(int) for each in (est.row_support_, est.column_support_))
+    X, Y = on_host(problem.X[:, S]), on_host(problem.Y[:, T])
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    whitener = np.linalg.inv(np.linalg.cholesky(X.T @ X))
-    whitened = whitener @ (X.T @ Y)
-    _, vectors = np.linalg.eigh(whitened @ whitened.T)
-    left = vectors[:, -est.rank_ :]
-    reference = whitener.T @ (left @ (left.T @ whitened))
-    found = np.asarray(est.coef_[T][:, S].cpu().double()).T
-    true = len(np.intersect1d(S, problem.rows))
-    return f"{relative(found, reference):.0e}, {true} of {len(problem.rows)} true rows"
+    reference = reduced_rank_regression(X, Y, est.rank_).theta
+    error = np.linalg.norm(on_host(est.coef_[T][:, S]).T - reference) / np.linalg.norm(reference)
+    return f"{error:.0e}, {true_rows(est, problem)}"
+
+
+def true_rows(est: Any, problem: Problem) -> str:
+    true = len(np.intersect1d(on_host(est.row_support_), problem.rows))
+    return f"{true} of {len(problem.rows)} true rows"
 
 
 # --------------------------------------------------------------------------- cases
@@ -224,6 +210,7 @@ DESCENT = {
 }
 CASES = {
     "given": Case(PAPER, "sizes given", regressor()),
+    "TF32": Case(PAPER, "sizes given, products in TF32", regressor()),
     "unscaled": Case(PAPER, "sizes given, `standardize=False`", regressor(standardize=False)),
     "pic": Case(PAPER, '`criterion="pic"`', chosen(criterion="pic"), 3),
     "default": Case(PAPER, "default", chosen(), 1, "chosen sizes"),
@@ -255,8 +242,8 @@ def measure(case: Case, seed: int, rates: tuple[float, float]) -> list[object]:
     peak = torch.cuda.max_memory_allocated() / 1e9
     count = waits(work) if case.repetitions > 1 else "–"
     est = estimators[0]
-    operations = problem.product_operations
-    operations += case.products * 2.0 * problem.X.numel() * problem.sizes["rank"]
+    columns = problem.Y.shape[1] + case.products * problem.sizes["rank"]
+    operations = 2.0 * problem.X.numel() * columns
     size = 4.0 * (problem.X.numel() + problem.Y.numel())
     floor = max(operations / rates[0], size / rates[1])
     product, _ = seconds(lambda: problem.X.T @ problem.Y, 3)
@@ -279,56 +266,19 @@ def measure(case: Case, seed: int, rates: tuple[float, float]) -> list[object]:
 
 def error(case: Case, problem: Problem, est: Any, Y: torch.Tensor) -> str:
     if case.check == "none":
-        true = len(np.intersect1d(on_host(est.row_support_), problem.rows))
-        return f"{true} of {len(problem.rows)} true rows"
+        return true_rows(est, problem)
     if case.check == "supports":
         return error_on_supports(problem)
+    same = case.make(problem)
     if case.check == "chosen sizes":  # a search on the processor would take minutes
-        sizes = {
-            "rank": est.rank_,
-            "row_sparsity": len(est.row_support_),
-            "column_sparsity": len(est.column_support_),
-            "ridge": est.best_params_["ridge"],
-        }
-        return error_of_same_fit(lambda: tr.SparseReducedRankRegressor(**sizes), problem, est, Y)
-    return error_of_same_fit(lambda: case.make(problem), problem, est, Y)
-
-
-def on_host(x: Any) -> np.ndarray:
-    return np.asarray(x.get() if hasattr(x, "get") else torch.as_tensor(x).cpu())
-
-
-def tf32(seed: int) -> list[list[object]]:
-    """Time and error with products in TF32, where PyTorch was told to use it."""
-    lines = []
-    problem = simulated(*PROBLEMS[PAPER], seed)
-    host = regressor()(problem).fit(*problem.on_host())
-    for precision in ("highest", "high"):
-        torch.set_float32_matmul_precision(precision)
-        estimators: list[Any] = []
-
-        def work() -> None:
-            estimators[:] = [regressor()(problem).fit(problem.X, problem.Y)]  # noqa: B023
-
-        taken, least = seconds(work, 5)
-        est = estimators[0]
-        common = len(np.intersect1d(on_host(est.row_support_), host.row_support_))
-        lines.append(
-            [
-                f'"{precision}"',
-                f"{1e3 * taken:.1f}",
-                f"{1e3 * least:.1f}",
-                f"{relative(coefficients(est), host.coef_.T):.0e}",
-                f"{common} of {len(host.row_support_)}",
-            ]
-        )
-    torch.set_float32_matmul_precision("highest")
-    return lines
+        sizes = est.rank_, len(est.row_support_), len(est.column_support_)
+        same = tr.SparseReducedRankRegressor(*sizes, ridge=est.best_params_["ridge"])
+    return difference(est, same.fit(on_host(problem.X), on_host(Y)))
 
 
 def main() -> None:
     parser = arguments_of(__doc__)
-    parser.add_argument("--cases", nargs="*", default=[*CASES, "tf32"])
+    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     if not torch.cuda.is_available():
@@ -343,14 +293,13 @@ def main() -> None:
     ]
     rows = []
     for name in args.cases:
-        if name in CASES:
-            rows.append(measure(CASES[name], args.seed, rates))
-            print(rows[-1], flush=True)
+        if name == "TF32":
+            torch.set_float32_matmul_precision("high")
+        rows.append(measure(CASES[name], args.seed, rates))
+        torch.set_float32_matmul_precision("highest")
+        print(rows[-1], flush=True)
     headings = "fit", "ms", "least, ms", "XᵀY, ms", "floor, ms", "times XᵀY", "waits", "memory, GB"
     lines += table([*headings, "rank, rows", "error"], rows)
-    if "tf32" in args.cases:
-        headings = "float32 matmul precision", "ms", "least, ms", "error", "common rows"
-        lines += ["", *table(headings, tf32(args.seed))]
     publish(lines, args.markdown)
 
 

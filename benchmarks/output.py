@@ -158,6 +158,21 @@ def _line(cells: Sequence[object]) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def judged(
+    *cells: object, limit: float, value: float | None = None, least: bool = False, form: str = ".3f"
+) -> list[object]:
+    """A row of a table: its first cells, a value, its limit, and whether it holds."""
+    bound = f"{'≥' if least else '≤'} {limit:g}"
+    if value is None:
+        return [*cells, "", bound, "not run"]
+    holds = value >= limit if least else value <= limit
+    return [*cells, f"{value:{form}}", bound, "yes" if holds else "**no**"]
+
+
+JUDGED = ("value", "limit", "holds")
+"""The headings of these cells."""
+
+
 def machine() -> str:
     """System, number of cores and threads, and versions."""
     threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"

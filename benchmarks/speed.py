@@ -1,6 +1,6 @@
 """Seconds and memory of both solvers at the sizes of the paper's running-time table.
 
-Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--markdown F]
+Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--wide] [--markdown F]
 
 n = 50, p = 80 and s1* = s2* = 10 are multiplied by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is given
 r and 1.2 × the true sparsities, and is timed from raw arrays to fitted estimator. The best time of
@@ -8,6 +8,10 @@ a few is reported, with the best time of one product XᵀY in the same process a
 the paper reports (on another machine). Memory is the peak resident set beyond what was resident
 before the fit, in a separate process for each case, after a product XᵀY has made BLAS allocate its
 buffers.
+
+With ``--wide`` instead n = 200, p = 200,000 and k = 50: medians of wall and processor time of fits
+that are given the true sizes, in turn with one product XᵀY, and the same memory plus X, divided
+by X.
 """
 
 from __future__ import annotations
@@ -37,6 +41,18 @@ def problem(zeta: int, dtype: str = "float64") -> tuple[np.ndarray, np.ndarray, 
         "column_sparsity": min(int(1.2 * columns), k),
     }
     return X.astype(dtype), Y.astype(dtype), truth, sizes
+
+
+# With --wide: true rank, rows and columns, which the fits are given, and the memory order of X.
+WIDE = [((3, 10, 10), "C"), ((3, 10, 10), "F"), ((8, 10, 10), "C"), ((4, 20, 20), "C")]
+
+
+def wide_problem(
+    sizes: tuple[int, int, int], order: str = "C"
+) -> tuple[np.ndarray, np.ndarray, tr.Factors]:
+    """Few samples of many predictors."""
+    X, Y, truth = tr.datasets.make_two_way_sparse(200, 200_000, 50, *sizes, random_state=30_000)
+    return np.asarray(X, order=order), Y, truth
 
 
 def best_seconds(work, repetitions: int) -> float:
@@ -94,6 +110,42 @@ def memory(zeta: int, dtype: str, order: str) -> float:
     return peak_beyond(lambda: fit(X, Y, sizes, "pursuit")) / X.nbytes
 
 
+def measure_wide(sizes: tuple[int, int, int], order: str) -> list[object]:
+    """Times and memory of a fit to few samples of many predictors, beside one product."""
+    X, Y, truth = wide_problem(sizes, order)
+    est = tr.SparseReducedRankRegressor(*sizes).fit(X[:, :1000], Y)  # deferred imports
+    times = []
+    for _ in range(7):  # alternately, so that other load affects both
+        for work in (lambda: X.T @ Y, lambda: est.fit(X, Y)):
+            wall, cpu = time.perf_counter(), time.process_time()
+            work()
+            times.append((time.perf_counter() - wall, time.process_time() - cpu))
+    product, fit = np.median(np.reshape(times, (7, 2, 2)), axis=0)
+    right = len(np.intersect1d(est.row_support_, truth.row_support))
+    return [
+        "rank {}, {} rows, {} columns".format(*sizes),
+        order,
+        *(f"{1e3 * seconds:.0f}" for seconds in (product[0], fit[0])),
+        *(f"{ratio:.1f}" for ratio in fit / product),
+        est.n_iter_,
+        f"{right} of {sizes[1]}",
+        f"{in_own_process(memory_of_wide, sizes, order):.2f}",
+    ]
+
+
+def memory_of_wide(sizes: tuple[int, int, int], order: str) -> float:
+    X, Y, _ = wide_problem(sizes, order)
+    est = tr.SparseReducedRankRegressor(*sizes).fit(X[:, :1000], Y)
+    X.T[:5000] @ Y
+    return 1 + peak_beyond(lambda: est.fit(X, Y)) / X.nbytes
+
+
+def wide_lines() -> list[str]:
+    headings = ["given sizes", "order of X", "one XᵀY, ms", "fit, ms", "ratio"]
+    headings += ["ratio of processor times", "iterations", "true rows", "memory with X, times X"]
+    return [*table(headings, [measure_wide(*case) for case in WIDE], text=2), *how()]
+
+
 def lines_of(speed: list[dict], beyond: dict[str, float]) -> list[str]:
     rows = []
     for r in speed:
@@ -112,7 +164,11 @@ def lines_of(speed: list[dict], beyond: dict[str, float]) -> list[str]:
 def main() -> None:
     parser = arguments_of(__doc__)
     parser.add_argument("--zeta", type=int, nargs="+", default=[1, 5, 10, 20, 50, 100])
+    parser.add_argument("--wide", action="store_true", help="few samples of many predictors")
     options = parser.parse_args()
+    if options.wide:
+        publish(wide_lines(), options.markdown)
+        return
     console = Console()
     speed = []
     for zeta in options.zeta:

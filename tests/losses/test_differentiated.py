@@ -85,7 +85,7 @@ def sensing(torch, seed, of="theta", *, count=120, shape=(14, 12), scale=1.0):
 
 @pytest.mark.parametrize("of", ["theta", "factors"])
 def test_matrix_sensing_recovers_the_matrix(torch, of):
-    """The default of ``minimize``; benchmarks/matrix_sensing.py does this at full size."""
+    """The default of ``minimize``."""
     for seed in range(700_000, 700_002):
         function, truth, _ = sensing(torch, seed, of)
         loss = Custom.from_torch(function, (14, 12), of=of)
