@@ -75,17 +75,9 @@ lint: $(VENV)/installed-dev
 bands: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/bands.py
 
-# The other packages need particular versions, hence a separate environment.
-OTHERS := .venv-other-packages
 SUITE2P := .venv-suite2p
-$(OTHERS)/installed: pyproject.toml benchmarks/other_packages_requirements.txt
-	test -x $(OTHERS)/bin/python || $(PYTHON) -m venv $(OTHERS)
-	$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
-		-r benchmarks/other_packages_requirements.txt
-	touch $@
-
 RESULTS := docs/benchmarks
-bench: $(VENV)/installed-torch $(OTHERS)/installed
+bench: $(VENV)/installed-torch
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/speed.py --wide --markdown $(RESULTS)/wide.md
@@ -142,8 +134,6 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--markdown $(RESULTS)/calcium_movies.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \
 		--markdown $(RESULTS)/calcium_motion.md
-	OMP_NUM_THREADS=1 $(OTHERS)/bin/python benchmarks/other_packages.py \
-		--markdown $(RESULTS)/other_packages.md
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -j auto -b html docs docs/_build/html
