@@ -21,7 +21,6 @@ from thinrank.core.result import Callback, History, Outcome, Record, Solution, S
 from thinrank.starts import (
     Auto,
     Backward,
-    Forward,
     Given,
     GroupLasso,
     Lasso,
@@ -39,7 +38,6 @@ _STARTS = {
     "lasso": Lasso,
     "group_lasso": GroupLasso,
     "proximal": ProximalSteps,
-    "forward": Forward,
     "screening": Screening,
     "spectral": Spectral,
 }

@@ -260,7 +260,7 @@ def test_kept_predictors_explain_everything():
     np.testing.assert_allclose(est.predict(few), Y[:4] + few[:, :K], atol=1e-8)
 
 
-@pytest.mark.parametrize(("solver", "start"), [("pursuit", "forward"), ("gdt", "lasso")])
+@pytest.mark.parametrize(("solver", "start"), [("pursuit", "screening"), ("gdt", "lasso")])
 def test_solvers_and_starts(solver, start):
     X, Y = data(noise=0.3)
     est = tr.SparseReducedRankRegressor(2, 3, K, always_keep=KEPT, solver=solver, start=start)

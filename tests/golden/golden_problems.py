@@ -298,7 +298,7 @@ _SOLVERS = {
     "quick pursuit": Pursuit(thorough=False),
     "gdt": GDT(max_iter=30),
 }
-_STARTS = ("spectral", "lasso", "group_lasso", "proximal", "screening", "forward", "backward")
+_STARTS = ("spectral", "lasso", "group_lasso", "proximal", "screening", "backward")
 
 
 def _general(kind: str, family: Any, seed: int) -> GeneralizedLinear:

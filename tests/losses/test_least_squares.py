@@ -50,52 +50,6 @@ def test_integer_weights_equal_repeated_rows(library, form, least, p):
     assert_equal_losses(library, loss, other)
 
 
-# --------------------------------------------------------------------------- folds
-
-
-def test_folds_split_the_rows(library):
-    X, Y, rng = data(n=23)
-    weight = rng.uniform(0.5, 2, 23)
-    loss = LeastSquares(
-        library.array(X), library.array(Y), sample_weight=library.array(weight), ridge=0.0
-    )
-    pairs = loss.folds(4, seed=1)
-    assert len(pairs) == 4
-    theta = library.array(rng.standard_normal((7, 5)))
-    total = 0.0
-    seen = np.zeros(23)
-    for training, held_out in pairs:
-        library.check(training.sample_weight, held_out.sample_weight)
-        out, kept = (library.numpy(each.sample_weight) for each in (held_out, training))
-        np.testing.assert_allclose(out + kept, weight)
-        assert not np.any(out * kept)
-        assert 5 <= np.count_nonzero(out) <= 6
-        seen += out
-        total += held_out.samples * held_out.full_gradient(theta)[0]
-        rows = np.flatnonzero(out)
-        alone = LeastSquares(
-            library.array(X[rows]),
-            library.array(Y[rows]),
-            sample_weight=library.array(weight[rows]),
-        )
-        expected = alone.full_gradient(theta)[0]
-        assert held_out.full_gradient(theta)[0] == pytest.approx(expected, rel=1e-8)
-    np.testing.assert_allclose(seen, weight)
-    assert total == pytest.approx(loss.samples * loss.full_gradient(theta)[0], rel=1e-8)
-
-
-def test_folds_among_rows_that_count():
-    # nearly all weights are zero, as in the folds of an outer cross-validation
-    X, Y, _ = data(n=60)
-    weight = np.zeros(60)
-    weight[::6] = 1
-    loss = LeastSquares(X, Y, sample_weight=weight)
-    for seed in range(10):
-        for training, held_out in loss.folds(5, seed):
-            assert training.samples > 0
-            assert held_out.samples > 0
-
-
 # --------------------------------------------------------------------------- spectra
 
 

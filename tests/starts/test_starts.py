@@ -22,10 +22,9 @@ def least_squares(library, dtype="float64", scale_x=1.0, scale_y=1.0, **keywords
     return LeastSquares(X, Y, **keywords)
 
 
-NAMES = ["auto", "lasso", "group_lasso", "proximal", "forward", "screening", "spectral"]
+NAMES = ["auto", "lasso", "group_lasso", "proximal", "screening", "spectral"]
 STARTS = {name: as_start(name) for name in NAMES} | {
     "lasso authors": starts.Lasso("authors"),
-    "lasso cv": starts.Lasso("cv"),
     "lasso number": starts.Lasso(0.1),
     "group lasso authors": starts.GroupLasso("authors"),
     "array": None,
@@ -48,7 +47,7 @@ def error(theta):
     return np.linalg.norm(theta - truth) / np.linalg.norm(truth)
 
 
-@pytest.mark.parametrize("name", [name for name in STARTS if name != "lasso cv"])
+@pytest.mark.parametrize("name", STARTS)
 def test_every_start_on_every_library(library, numpy_library, name):
     factors = start_of(name, library)(least_squares(library), R, 5, 4, 0)
     library.check(factors.U, factors.V)
@@ -71,7 +70,7 @@ def test_starts_do_not_depend_on_the_units_of_the_responses(numpy_library, name)
     np.testing.assert_allclose(other, 1e6 * one, rtol=1e-5, atol=1.0)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "lasso cv"])
+@pytest.mark.parametrize("name", NAMES)
 def test_starts_do_not_depend_on_the_units_of_the_predictors(numpy_library, name):
     scale = 1e5
     one = STARTS[name](least_squares(numpy_library), R, 5, 4, 0).theta
@@ -152,26 +151,6 @@ def test_penalty_by_the_noise():
         np.testing.assert_allclose(start_with(kind, "auto", loss), expected, atol=1e-4)
 
 
-def test_penalty_by_cross_validation():
-    """Held-out errors of other parts of the same grid are larger."""
-    X, Y = unit_columns()
-    loss = LeastSquares(X, Y)
-    found = start_with(starts.Lasso, "cv", loss)
-    np.testing.assert_allclose(start_with(starts.Lasso, "cv", loss), found, atol=1e-9)
-    # the penalty of the solution is the largest entry of its gradient
-    penalty = np.abs(X.T @ (X @ found - Y) / N).max()
-
-    def held_out_error(number):
-        return sum(
-            held_out.samples * held_out.full_gradient(start_with(starts.Lasso, number, training))[0]
-            for training, held_out in loss.folds(5, 0)
-        )
-
-    assert held_out_error(penalty) < min(
-        held_out_error(0.1 * penalty), held_out_error(10 * penalty)
-    )
-
-
 @pytest.mark.parametrize("penalty", [-0.1, float("inf"), float("nan"), "bic", None])
 def test_penalties_that_make_no_sense(numpy_library, penalty):
     with pytest.raises(ValueError, match="penalty must be"):
@@ -214,7 +193,6 @@ def custom(**keywords):
         ("lasso", "smoothness"),
         ("group_lasso", "smoothness"),
         ("screening", "quadratic"),
-        (starts.Lasso("cv"), "smoothness"),
     ],
 )
 def test_missing_capabilities_are_named(start, missing):
@@ -222,9 +200,7 @@ def test_missing_capabilities_are_named(start, missing):
         as_start(start)(custom(), R, 5, 4, 0)
 
 
-@pytest.mark.parametrize(
-    ("penalty", "missing"), [("auto", "samples"), ("authors", "samples"), ("cv", "folds")]
-)
+@pytest.mark.parametrize(("penalty", "missing"), [("auto", "samples"), ("authors", "samples")])
 def test_penalties_name_what_they_miss(penalty, missing):
     with pytest.raises(TypeError, match=f"penalty=\"{penalty}\" needs .* '{missing}'"):
         starts.Lasso(penalty)(custom(smoothness=1.0), R, 5, 4, 0)

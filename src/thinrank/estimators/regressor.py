@@ -87,7 +87,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         same score, and is True if all sizes are given.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
         Starting point of the fits: "auto" (depends on the solver and the predictors, see
-        :class:`thinrank.starts.Auto`), "backward", "forward", "lasso", "group_lasso", "proximal",
+        :class:`thinrank.starts.Auto`), "backward", "lasso", "group_lasso", "proximal",
         "screening", "spectral", coefficients in the units of X and Y, or an object of
         :mod:`thinrank.starts`. Coefficients are used in the final fit only, since in a search
         they could contain information about held-out rows.

@@ -43,7 +43,7 @@ class LeastSquares(Quadratic):
         larger than X, else "direct".
     """
 
-    capabilities = Quadratic.capabilities | {"folds", "target_scale", "with_ridge"}
+    capabilities = Quadratic.capabilities | {"target_scale", "with_ridge"}
 
     def __init__(
         self,
@@ -198,26 +198,6 @@ class LeastSquares(Quadratic):
             weight = arrays.take_rows(self.sample_weight, index)
             roots = arrays.namespace(weight).sqrt(weight)
         return take_rows(self.moments.X, index), take_rows(self.moments.Y, index), roots
-
-    def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
-        """Training and held-out losses of ``count`` folds; rows left out have weight zero."""
-        n = self.X.shape[0]
-        live = np.ones(n, dtype=bool)
-        if self.sample_weight is not None:
-            live = arrays.to_numpy(self.sample_weight) > 0
-        total = int(live.sum())
-        count = min(count, total)
-        label = np.full(n, -1)
-        label[live] = np.random.default_rng(seed).permutation(total) % count
-        pairs = []
-        for fold in range(count):
-            held_out = arrays.from_numpy((label == fold).astype(float), self.prototype)
-            pairs.append((self._reweighted(1 - held_out), self._reweighted(held_out)))
-        return pairs
-
-    def _reweighted(self, factor: Array) -> LeastSquares:
-        weight = factor if self.sample_weight is None else factor * self.sample_weight
-        return LeastSquares(self.X, self.Y, sample_weight=weight, ridge=self.ridge, form=self.form)
 
     def _responses(self, Y: Any) -> Design:
         n = self.X.shape[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from functools import cached_property
 from typing import Any
 
@@ -99,7 +100,6 @@ class PerTask:
         # mean number of rows per task, which corresponds to n in 1/(2n)
         self.samples = self.X.shape[0] / max(int(np.count_nonzero(self.counts)), 1)
         self.magnitude = arrays.inner(self.y, self._share * self.y)
-        self._own: list[Design] | None = None
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """f(UVᵀ), ∇f·V and ∇fᵀ·U, without an array of the size of Θ."""
@@ -119,19 +119,9 @@ class PerTask:
         return value, gradient_u, gradient_v
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
-        """Value and gradient of f at a dense Θ, computed task by task."""
-        xp = arrays.namespace(self.prototype)
-        value, columns = 0.0, []
-        targets = arrays.take_rows(self.y, self._order)
-        for t, own in enumerate(self._designs()):
-            share = 1.0 / max(own.shape[0], 1)
-            residual = own @ theta[:, t] - targets[self._ends[t] : self._ends[t + 1]]
-            value += 0.5 * share * arrays.inner(residual, residual)
-            columns.append(own.transposed_product(share * residual))
-        gradient = xp.stack(columns, axis=1)
-        if self.ridge:
-            value += 0.5 * self.ridge * arrays.inner(theta, theta)
-            gradient = gradient + self.ridge * theta
+        """Value and gradient of f at a dense Θ."""
+        factors = Factors(theta, arrays.identity(self.shape[1], like=theta))
+        value, gradient, _ = self.value_and_gradient(factors)
         return value, gradient
 
     def majorizer(self, factors: Factors, rows: Array | None = None) -> WorkingForm:
@@ -164,38 +154,25 @@ class PerTask:
         )
 
     def with_ridge(self, ridge: float) -> PerTask:
-        """The same loss with another ridge; results computed from X are shared."""
+        """The same loss with another ridge."""
         other = copy.copy(self)
         check_number("ridge", ridge)
         other.ridge = float(ridge)
-        for name in ("_smoothness", "_general"):
-            other.__dict__.pop(name, None)
+        other.__dict__.pop("_general", None)
         return other
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of XₜᵀXₜ/nₜ over the tasks, plus the ridge."""
-        if not hasattr(self, "_smoothness"):
-            largest = 0.0
-            for own in self._designs():
-                share = 1.0 / max(own.shape[0], 1)
-
-                def product(block: Array, own: Design = own, share: float = share) -> Array:
-                    return own.transposed_product((own @ block) * share)
-
-                found = linalg.largest_eigenvalue(product, self.shape[0], self.prototype)
-                largest = max(largest, found)
-            self._smoothness = largest + self.ridge
-        return self._smoothness
+        return self.curvature(arrays.indices(range(self.shape[0]), self.prototype))[1]
 
     def curvature(self, rows: Array) -> tuple[float, float]:
         """Extreme eigenvalues of the tasks' Gram matrices over ``rows``, plus the ridge."""
-        ends = [
-            linalg.extreme_eigenvalues(own.gram(rows) / own.shape[0])
-            for own in self._designs()
-            if own.shape[0]
-        ]
-        low, high = (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else (0.0, 0.0)
-        return max(low, 0.0) + self.ridge, high + self.ridge
+        low, high = math.inf, 0.0
+        for t in np.flatnonzero(self.counts):
+            own = take_rows(self.X, self._order[self._ends[t] : self._ends[t + 1]])
+            ends = linalg.extreme_eigenvalues(own.gram(rows) / own.shape[0])
+            low, high = min(low, ends[0]), max(high, ends[1])
+        return max(min(low, high), 0.0) + self.ridge, high + self.ridge
 
     def row_scales(self) -> Array:
         """Root of the mean over the tasks of the mean squares of the columns of Xₜ."""
@@ -229,13 +206,6 @@ class PerTask:
         sorted_rows = arrays.take_rows(block, self._order)
         parts = zip(self._ends[:-1], self._ends[1:], strict=True)
         return xp.stack([xp.sum(sorted_rows[first:last, :], axis=0) for first, last in parts])
-
-    def _designs(self) -> list[Design]:
-        """The designs of the tasks, computed once."""
-        if self._own is None:
-            own = (np.flatnonzero(self._labels == t).tolist() for t in range(self.shape[1]))
-            self._own = [take_rows(self.X, arrays.indices(rows, self.prototype)) for rows in own]
-        return self._own
 
     def _responses(self, y: Any) -> Array:
         y = arrays.from_numpy(arrays.as_float_array(y), self.prototype)

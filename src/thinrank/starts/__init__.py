@@ -2,13 +2,11 @@
 
 from thinrank.starts.convex import GroupLasso, Lasso, ProximalSteps
 from thinrank.starts.elimination import Auto, Backward
-from thinrank.starts.forward import Forward
 from thinrank.starts.spectral import Given, Screening, Spectral, complete_rank
 
 __all__ = [
     "Auto",
     "Backward",
-    "Forward",
     "Given",
     "GroupLasso",
     "Lasso",

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import resources
@@ -19,7 +17,7 @@ from thinrank.core.factors import Factors
 
 Prox = Callable[[Array, Array], Array]
 """prox(theta, amount): the proximal map of the penalty, ``amount`` of shape (m1, 1)."""
-Penalty = float | Literal["auto", "authors", "cv"]
+Penalty = float | Literal["auto", "authors"]
 
 
 def shrink_entries(theta: Array, amount: Array) -> Array:
@@ -35,50 +33,41 @@ def shrink_rows(theta: Array, amount: Array) -> Array:
     return theta * arrays.divide_or_zero(xp.clip(norms - amount, min=0.0), norms)
 
 
-@dataclass(frozen=True)
-class Proximal:
-    """Minimise f(Θ) + Σⱼ λⱼ·pen(Θⱼ) over dense Θ.
+def penalized_fit(
+    loss: Any, penalty: Array, prox: Prox, max_iter: int = 1000, tol: float = 1e-4
+) -> Array:
+    """Minimise f(Θ) + Σⱼ λⱼ·pen(Θⱼ) over dense Θ, from zero; ``penalty`` has shape (m1,).
 
     FISTA (Beck & Teboulle 2009) with the gradient restart of O'Donoghue & Candès (2015). All
-    columns of Θ are updated together, with one matrix product per iteration.
+    columns of Θ are updated together. It stops when no entry of the gradient mapping, L times the
+    last step, exceeds ``tol`` times the largest entry of ∇f(0).
     """
-
-    prox: Prox  # proximal map of the penalty: :func:`shrink_entries` or :func:`shrink_rows`
-    max_iter: int = 1000  # largest number of iterations
-    # stop when no entry of the gradient mapping, L times the last step, exceeds ``tol`` times the
-    # largest entry of ∇f(0)
-    tol: float = 1e-4
-
-    def solve(self, loss: Any, penalty: Array, start: Array | None = None) -> Array:
-        """The minimizer for row penalties λ of shape (m1,), computed from ``start`` or zero."""
-        xp = arrays.namespace(loss.prototype)
-        smooth = loss.smoothness()
-        theta = arrays.zeros(loss.shape, like=loss.prototype) if start is None else start
-        if smooth <= 0:
-            return theta
-        amount = xp.reshape(penalty / smooth, (-1, 1))
-        ahead, momentum = theta, 1.0
-        threshold: float | None = None
-        for _ in range(self.max_iter):
-            gradient = loss.full_gradient(ahead)[1]
-            if threshold is None:
-                scale = gradient if start is None else loss.full_gradient(theta * 0)[1]
-                threshold = self.tol * float(xp.max(xp.abs(scale))) / smooth
-            new = self.prox(ahead - gradient / smooth, amount)
-            moved = new - theta
-            if float(xp.max(xp.abs(new - ahead))) <= threshold:
-                return new
-            if arrays.inner(ahead - new, moved) > 0:
-                momentum, ahead = 1.0, new
-            else:
-                following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-                ahead = new + ((momentum - 1) / following) * moved
-                momentum = following
-            theta = new
+    xp = arrays.namespace(loss.prototype)
+    smooth = loss.smoothness()
+    theta = ahead = arrays.zeros(loss.shape, like=loss.prototype)
+    if smooth <= 0:
         return theta
+    amount = xp.reshape(penalty / smooth, (-1, 1))
+    momentum, threshold = 1.0, None
+    for _ in range(max_iter):
+        gradient = loss.full_gradient(ahead)[1]
+        if threshold is None:
+            threshold = tol * float(xp.max(xp.abs(gradient))) / smooth
+        new = prox(ahead - gradient / smooth, amount)
+        moved = new - theta
+        if float(xp.max(xp.abs(new - ahead))) <= threshold:
+            return new
+        if arrays.inner(ahead - new, moved) > 0:
+            momentum, ahead = 1.0, new
+        else:
+            following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
+            ahead = new + ((momentum - 1) / following) * moved
+            momentum = following
+        theta = new
+    return theta
 
 
-def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
+def row_penalties(loss: Any, penalty: Penalty, prox: Prox) -> Array:
     """λⱼ for every row of Θ.
 
     Shapes: result (m1,).
@@ -97,9 +86,7 @@ def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
         most, scales = _largest_penalty(loss, prox)
         # for data without noise the rule would be no penalty at all
         return max(_noise_level(loss, prox), 1e-3 * most) * scales
-    if penalty == "cv":
-        return _cross_validated(loss, prox, seed)
-    raise ValueError(f'penalty must be "auto", "authors", "cv" or a number, got {penalty!r}')
+    raise ValueError(f'penalty must be "auto", "authors" or a number, got {penalty!r}')
 
 
 def _noise_level(loss: Any, prox: Prox) -> float:
@@ -122,22 +109,6 @@ def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
     return float(xp.max(arrays.divide_or_zero(sizes, scales))), scales
 
 
-def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:
-    """The penalties that are best in five folds; a coarse path is enough for a start."""
-    require(loss, "folds", 'penalty="cv"')
-    most, scales = _largest_penalty(loss, prox)
-    solver = Proximal(prox)
-    parts = np.geomspace(1, 1e-2, 15).tolist()
-    errors = [0.0] * len(parts)
-    for training, held_out in loss.folds(5, seed):
-        theta = None
-        for i, part in enumerate(parts):  # in decreasing order, each solution from the one before
-            theta = solver.solve(training, part * most * scales, theta)
-            errors[i] += held_out.samples * held_out.full_gradient(theta)[0]
-    best = min(range(len(parts)), key=errors.__getitem__)
-    return parts[best] * most * scales
-
-
 @dataclass(frozen=True)
 class ConvexStart:
     """Θ⁰ = argmin f(Θ) + Σⱼ λⱼ·pen(Θⱼ), solved by accelerated proximal gradient.
@@ -147,7 +118,7 @@ class ConvexStart:
 
     Parameters
     ----------
-    penalty : {"auto", "authors", "cv"} or float, default="auto"
+    penalty : {"auto", "authors"} or float, default="auto"
         λ; see :func:`thinrank.starts.convex.row_penalties`.
     max_iter : int, default=1000
         Largest number of iterations of the proximal gradient method.
@@ -164,18 +135,17 @@ class ConvexStart:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Balanced factors of the solution's best rank-``rank`` approximation."""
-        return Factors.from_theta(self.solution(loss, seed), rank)
+        return Factors.from_theta(self.solution(loss), rank)
 
-    def solution(self, loss: Any, seed: int) -> Array:
+    def solution(self, loss: Any) -> Array:
         """The minimizer as a dense matrix, which does not depend on the sizes of the fit."""
         purpose = f'start="{self.name}"'
         require(loss, "full_gradient", purpose)
         require(loss, "smoothness", purpose)
         size = arrays.itemsize(loss.prototype)
         resources.check_fits(loss.shape, size, purpose, 'use start="spectral"')
-        penalties = row_penalties(loss, self.penalty, self.prox, seed)
-        solver = Proximal(self.prox, max_iter=self.max_iter, tol=self.tol)
-        return solver.solve(loss, penalties)
+        penalties = row_penalties(loss, self.penalty, self.prox)
+        return penalized_fit(loss, penalties, self.prox, self.max_iter, self.tol)
 
 
 @dataclass(frozen=True)
