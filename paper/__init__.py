@@ -11,7 +11,6 @@ from paper import (
     high_dimension,
     noise,
     norway,
-    rl_blackjack,
     rl_sparse_family,
     sensitivity,
     tables,
@@ -28,7 +27,6 @@ _MODULES = (
     sensitivity,
     noise,
     rl_sparse_family,
-    rl_blackjack,
 )
 
 STUDIES = {study.name: study for module in _MODULES for study in module.STUDIES}
