@@ -9,7 +9,6 @@ from thinrank.rl.policy_values import (
     PolicyValue,
     evaluate,
     fitted_q_evaluation,
-    importance_sampling,
 )
 from thinrank.rl.tasks import ExpectedTask, GenerativeTask
 from thinrank.rl.transitions import Transitions
@@ -32,6 +31,5 @@ __all__ = [
     "evaluate",
     "fitted_q_evaluation",
     "gym",
-    "importance_sampling",
     "minari",
 ]

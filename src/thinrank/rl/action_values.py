@@ -87,7 +87,8 @@ class PredictedValues(ActionValues):
 class GreedyPolicy:
     """The actions with the largest values in a task.
 
-    Made by :meth:`MultiTaskFQI.policy`. It can be pickled if the feature map can.
+    Made by :meth:`MultiTaskFQI.policy`. ``policy(states)`` returns the actions of several states,
+    an array of int, or that of one state, an int. It can be pickled if the feature map can.
 
     Parameters
     ----------
@@ -108,17 +109,7 @@ class GreedyPolicy:
         self.state_shape = None if state_shape is None else tuple(state_shape)
 
     def __call__(self, states: Any) -> Any:
-        """The actions of several states, or of one.
-
-        Parameters
-        ----------
-        states : array of shape (n_states, ...), or one state
-            The states.
-
-        Returns
-        -------
-        ndarray of int of shape (n_states,), or int for one state
-        """
+        """The actions of several states, or of one."""
         array = np.asarray(states)
         if self.state_shape is None:
             return self._actions(array)

@@ -17,26 +17,15 @@ from scipy import sparse
 
 from thinrank.core.checks import check_finite
 
-# Default features: the share of the logged states in the range, and limits of the Fourier basis.
-_SHARE_OF_STATES, _MAX_ORDER, _MOST_FUNCTIONS = 0.99, 5, 150
+# Default features: limits of the Fourier basis.
+_MAX_ORDER, _MOST_FUNCTIONS = 5, 150
 
 Features = Callable[[Any], Any]
 """``features(states)`` returns an array or sparse matrix of shape (n_states, n_features)."""
 
 
-class _Map:
-    """What all maps have."""
-
-    def __call__(self, states: Any) -> Any:
-        raise NotImplementedError
-
-    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights."""
-        return self(states) @ weights
-
-
 @dataclass(frozen=True)
-class Identity(_Map):
+class Identity:
     """The states are their own features.
 
     States are arrays of shape (n_states, n_features), or (n_states,) for one feature.
@@ -50,7 +39,7 @@ class Identity(_Map):
 
 
 @dataclass(frozen=True)
-class Tabular(_Map):
+class Tabular:
     """One indicator feature per state.
 
     Parameters
@@ -78,7 +67,7 @@ class Tabular(_Map):
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup(_Map):
+class Lookup:
     """Features from a table.
 
     Parameters
@@ -95,7 +84,7 @@ class Lookup(_Map):
 
 
 @dataclass(frozen=True, eq=False)
-class RadialBasis(_Map):
+class RadialBasis:
     """A constant, and Gaussian features exp(−‖s − c‖²/(2·width²)) for several centers c.
 
     Parameters
@@ -119,7 +108,7 @@ class RadialBasis(_Map):
 
 
 @dataclass(frozen=True, eq=False)
-class Fourier(_Map):
+class Fourier:
     """The Fourier basis: cos(π·⟨c, (s − low)/(high − low)⟩) for integer vectors c.
 
     Parameters
@@ -180,16 +169,16 @@ class Fourier(_Map):
 
 
 def default_features(states: np.ndarray, n_states: int | None = None) -> Features:
-    """Features for given states: indicators of states that are numbers, or a Fourier basis.
+    """Features for given states: indicators of numbered states, or a Fourier basis.
 
     The range of a coordinate is that of 99 % of the states. Functions have at most two coordinates.
     The order is the largest, up to 5, with at most 150 functions; if order 1 has more, functions
     have one coordinate, and order 3.
-
-    Shapes: ``states`` (n_states, ...).
     """
     if states.ndim == 1 and states.dtype.kind in "iu":
-        return Tabular(int(states.max()) + 1 if n_states is None else n_states)
+        count = int(states.max()) + 1 if n_states is None else n_states
+        if states.min() >= 0 and (n_states is not None or count <= len(states)):
+            return Tabular(count)
     if states.dtype.kind not in "biuf" or states.ndim > 2:
         raise ValueError(
             "features must be given for states that are not vectors of numbers, got states of "
@@ -197,8 +186,7 @@ def default_features(states: np.ndarray, n_states: int | None = None) -> Feature
         )
     points = states.reshape(len(states), -1).astype(np.float64)
     check_finite("states", points)
-    tails = (1 - _SHARE_OF_STATES) / 2
-    low, high = np.quantile(points, [tails, 1 - tails], axis=0)
+    low, high = np.quantile(points, [0.005, 0.995], axis=0)
     # a coordinate that hardly varies: all of its values, or any range around a constant
     narrow = high <= low
     low = np.where(narrow, points.min(axis=0), low)
@@ -207,9 +195,7 @@ def default_features(states: np.ndarray, n_states: int | None = None) -> Feature
     size = points.shape[1]
     pairs = size * (size - 1) // 2
     orders = [o for o in range(1, _MAX_ORDER + 1) if 1 + size * o + pairs * o**2 <= _MOST_FUNCTIONS]
-    if not orders:
-        return Fourier(low, high, 3, 1, True)
-    return Fourier(low, high, orders[-1], 2, True)
+    return Fourier(low, high, *((orders[-1], 2) if orders else (3, 1)), clip=True)
 
 
 def _points(states: np.ndarray, width: int) -> np.ndarray:
@@ -221,7 +207,7 @@ def _points(states: np.ndarray, width: int) -> np.ndarray:
 
 
 def _whole_states(states: Any, count: int) -> np.ndarray:
-    """Check that states are integers from 0 to ``count`` − 1."""
+    """States, if they are integers from 0 to ``count`` − 1."""
     index = np.asarray(states)
     whole = index.ndim == 1 and index.dtype.kind in "iu"
     if not whole or (index.size and not 0 <= index.min() <= index.max() < count):
@@ -234,10 +220,7 @@ def _whole_states(states: Any, count: int) -> np.ndarray:
 
 
 def feature_matrix(features: Features, states: Any, where: str) -> Any:
-    """Compute φ(states) and check it.
-
-    Shapes: ``states`` (n_states, ...), result (n_states, n_features).
-    """
+    """φ(states), of shape (n_states, n_features), checked."""
     try:
         matrix = features(states)
     except ValueError as error:

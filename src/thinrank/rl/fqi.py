@@ -28,11 +28,6 @@ from thinrank.rl.targets import LARGEST, GenerativeTargets, Targets, logged_targ
 from thinrank.rl.tasks import check_discounts
 from thinrank.rl.transitions import Transitions
 
-# A misfit below this fraction of the values counts as rounding error.
-_ROUNDING = 1e-6
-# A warning is issued if the Bellman residual exceeds its first value by this factor. Rule of thumb.
-_GROWTH = 1e6
-
 
 @dataclass(frozen=True, eq=False)
 class QRecord:
@@ -91,21 +86,8 @@ QCallback = Callable[[QRecord], object]
 """Called after every iteration; returning True stops the fit."""
 
 
-class _Learned(BaseEstimator):
-    """What a fit has."""
-
-    values_: ActionValues
-    history_: QHistory
-    n_iterations_: int
-    n_tasks_: int
-    n_features_: int
-    n_actions_: int
-    state_shape_: tuple[int, ...]
-    best_params_: dict[str, Any] | None
-
-
 @dataclass(eq=False, repr=False)
-class MultiTaskFQI(_Learned):
+class MultiTaskFQI(BaseEstimator):
     """Learn the action values Q of several related tasks together, by fitted Q-iteration.
 
     Let φ(s, a) consist of the features φ(s) in the block of action a and zeros elsewhere. The
@@ -233,10 +215,9 @@ class MultiTaskFQI(_Learned):
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         # earlier versions did not save the number of actions
         actions: int = getattr(self, "n_actions_", None) or self.n_actions or 0
-        tasks = self.n_tasks_
         return {
-            "values_.factors": (actions * self.n_features_, tasks),
-            "values_.intercept": (actions, tasks),
+            "values_.factors": (actions * self.n_features_, self.n_tasks_),
+            "values_.intercept": (actions, self.n_tasks_),
         }
 
     def fit(
@@ -328,7 +309,10 @@ class MultiTaskFQI(_Learned):
         discounts = check_discounts(self.discount, self.episodic, [False] * log.n_tasks)
         features = self.features
         if features is None:
-            features = default_features(np.concatenate([log.states, log.next_states]))
+            following = log.next_states
+            if following.dtype.kind == "f":  # after an end it may be anything
+                following = following[~log.terminated]
+            features = default_features(np.concatenate([log.states, following]))
         n_actions = self.n_actions or int(log.actions.max()) + 1
         targets = logged_targets(log, features, n_actions, discounts)
         seed = seed_from(self.random_state)
@@ -430,7 +414,7 @@ class MultiTaskFQI(_Learned):
         )
         if isinstance(regression, CommonPartRegression):
             regression.prepare(targets)
-        self.best_params_ = getattr(regression, "best_params", None)
+        self.best_params_: dict[str, Any] | None = getattr(regression, "best_params", None)
         values: ActionValues = LinearValues.zero(features, rows.shape)
         fitted, history, began = rows.values(values), QHistory(), time.perf_counter()
         shown = "fitted Q-iteration", self.n_iterations
@@ -464,7 +448,8 @@ class MultiTaskFQI(_Learned):
                 if stop or record.change < self.tol * _root_mean_square(fitted):
                     break
         _warn_of_failure(history, float(np.abs(fitted).max()))
-        self.values_, self.history_ = values, history
+        self.values_: ActionValues = values
+        self.history_ = history
         self.n_iterations_, self.state_shape_ = len(history), tuple(state_shape)
         self.n_actions_, self.n_features_, self.n_tasks_ = rows.shape
         return self
@@ -492,7 +477,7 @@ def _describe(record: QRecord) -> str:
 def _warn_of_failure(history: QHistory, size: float) -> None:
     """Warn if the result is useless; ``size`` is the largest value of Q at the design pairs."""
     first, last = history[0], history[-1]
-    if last.rank == 0 and last.misfit > _ROUNDING * size:
+    if last.rank == 0 and last.misfit > 1e-6 * size:  # more than rounding errors
         warnings.warn(
             "no feature is in use: the last regression chose rank 0, although its targets have a "
             f"root mean square of {last.misfit:.3g}. Use more design states, other features, or "
@@ -501,7 +486,7 @@ def _warn_of_failure(history: QHistory, size: float) -> None:
             stacklevel=4,
         )
     largest = max(history.bellman_residuals)
-    if largest > _GROWTH * first.bellman_residual > 0:
+    if largest > 1e6 * first.bellman_residual > 0:  # a rule of thumb
         warnings.warn(
             f"values seem to diverge: the Bellman residual grew from {first.bellman_residual:.3g} "
             f"to {largest:.3g}",

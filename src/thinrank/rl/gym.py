@@ -16,9 +16,6 @@ import numpy as np
 from thinrank.core.imports import import_optional
 from thinrank.rl.transitions import Transitions
 
-# Number of levels of an action that is a number in an interval: both ends and the middle.
-_LEVELS = 3
-
 
 def log_episodes(
     env: Any,
@@ -152,7 +149,7 @@ def _actions(space: Any) -> list[Any]:
     ends = np.array([getattr(space, "low", np.nan), getattr(space, "high", np.nan)], dtype=float)
     if ends.size != 2 or not np.isfinite(ends).all():
         raise ValueError(f"env must have discrete actions or one in an interval, got {space}")
-    levels = np.linspace(ends.min(), ends.max(), _LEVELS)
+    levels = ends.min(), ends.mean(), ends.max()
     return [np.full(space.shape, level, dtype=space.dtype) for level in levels]
 
 

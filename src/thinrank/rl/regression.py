@@ -16,7 +16,7 @@ X is block diagonal over the actions. There are four ways to fit:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,7 @@ from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import Sizes
+from thinrank.designs import take_rows
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import automatic_ridges
@@ -41,12 +42,6 @@ from thinrank.selection.space import make_space
 from thinrank.selection.splits import TaskSplit
 from thinrank.solvers import Pursuit
 
-# Number of rows at which the predictions of a regressor are compared with its coefficients, to find
-# out whether it is linear. A few suffice: other link functions differ at every row.
-_ROWS_TO_TRY = 8
-# Folds of a search for sizes if the regressor's ``cv`` is not a number, and the tolerance of
-# pursuit in it: held-out losses of models differ by more.
-_FOLDS, _TOLERANCE = 5, 1e-4
 # Parameters with the values of an axis of the search, in the regressor and in that with grids.
 _AXES = {
     "ranks": ("rank", "ranks"),
@@ -117,25 +112,11 @@ class JointRegression:
         return LinearValues(self._features, est.factors_, everywhere)
 
 
-class EpisodeLoss(PerTask):
-    """The loss of :class:`thinrank.losses.PerTask`, whose folds hold out whole episodes."""
-
-    def __init__(self, rows: Rows, targets: np.ndarray) -> None:
-        super().__init__(rows.design, targets, rows.owner, rows.n_tasks)
-        self._groups = rows
-
-    def folds(self, count: int, seed: int) -> list[tuple[PerTask, PerTask]]:
-        """Training and held-out losses of ``count`` folds."""
-        label = self._groups.fold_labels(count, seed)
-        return [(self._rows(label != i), self._rows(label == i)) for i in range(count)]
-
-
 class OwnRowsRegression:
     """One fit to the sum of the tasks' own least squares, for tasks with rows of their own.
 
-    Sizes that are "auto" are chosen by the loss on held-out episodes of every task, whatever the
-    regressor's criterion: criteria that are computed on the training rows are defined for tasks
-    with common rows only.
+    Sizes that are "auto" are chosen by the loss on held-out episodes: criteria that are computed
+    on the training rows are defined for tasks with common rows only.
     """
 
     def __init__(self, regressor: Any, features: Features, warm_start: bool) -> None:
@@ -149,11 +130,11 @@ class OwnRowsRegression:
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
-        given, loss = self._given, EpisodeLoss(rows, targets)
+        given, loss = self._given, _loss(rows, targets)
         tol = given["tol"] if isinstance(given["solver"], str) else None
         solver = as_solver(given["solver"], given["max_iter"], tol, loss)
         if self._chosen is None or tune:
-            self._chosen = self._choose(loss, solver)
+            self._chosen = self._choose(rows, targets, loss, solver)
         sizes, found = self._chosen, Factors.zero(loss.shape, like=loss.prototype)
         if sizes.rank == 0:
             self._chosen = None  # must not be kept for later iterations
@@ -171,30 +152,30 @@ class OwnRowsRegression:
         self._before = found if found.rank and self._warm_start else None
         return LinearValues(self._features, found, np.zeros((len(rows.blocks), rows.n_tasks)))
 
-    def _choose(self, loss: EpisodeLoss, solver: Solver) -> Sizes:
+    def _choose(self, rows: Rows, targets: np.ndarray, loss: PerTask, solver: Solver) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""
         given = self._given
-        folds = int(given["cv"]) if isinstance(given["cv"], (int, np.integer)) else _FOLDS
+        folds = int(given["cv"]) if isinstance(given["cv"], (int, np.integer)) else 5
         samples = max(loss.samples * (1 - 1 / folds), 1.0)
-        axes = cast(Any, self._axes(loss))
-        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **axes)
+        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **self._axes(loss))
         only = space.exhaustive
         if only is not None and len(only) == 1:
             return only[0]
-        start, seed = (
-            as_start(given["start"], solver.exchanges_rows),
-            seed_from(given["random_state"]),
-        )
-        splits = [TaskSplit(*pair, start, seed) for pair in loss.folds(folds, seed)]
-        if isinstance(solver, Pursuit):
-            solver = replace(solver, tol=max(solver.tol, _TOLERANCE))
+        seed = seed_from(given["random_state"])
+        start = as_start(given["start"], solver.exchanges_rows)
+        splits = [
+            TaskSplit(_loss(rows, targets, train), _loss(rows, targets, held_out), start, seed)
+            for train, held_out in rows.folds(folds, seed)
+        ]
+        if isinstance(solver, Pursuit):  # held-out losses of models differ by more
+            solver = replace(solver, tol=max(solver.tol, 1e-4))
         rule = check_refit_rule(given["refit_rule"])
         callback = given["callback"]
         search = Search([splits], space, rule=rule, rows=0, solver=solver, callback=callback)
         search.run()
         return search.chosen.sizes
 
-    def _axes(self, loss: PerTask) -> dict[str, list[Any] | None]:
+    def _axes(self, loss: PerTask) -> dict[str, Any]:
         """Values to choose from; None for all ranks, rows or columns."""
         axes: dict[str, Any] = {}
         for axis, (name, names) in _AXES.items():
@@ -210,8 +191,7 @@ class OwnRowsRegression:
 class BlockwiseRegression:
     """One fit per action, for all tasks together or for each task separately.
 
-    The regressors are the same objects in all iterations, so that ``warm_start=True`` of
-    scikit-learn takes effect.
+    The regressors are the same objects in all iterations, for ``warm_start=True`` of scikit-learn.
     """
 
     def __init__(self, regressor: Any, features: Features, together: bool) -> None:
@@ -277,11 +257,7 @@ class BlockwiseRegression:
 
 
 class PooledRegression:
-    """All tasks treated as one task, with a single response.
-
-    If the tasks share their rows, the response is the mean over the tasks, which has the same
-    least-squares solution as the data of all tasks stacked.
-    """
+    """All tasks as one; if they share their rows, the response is the mean over the tasks."""
 
     def __init__(self, inner: Regression) -> None:
         self._inner = inner
@@ -295,6 +271,14 @@ class PooledRegression:
         return self._inner.fit(self._rows, single[:, None], tune).repeated(rows.n_tasks)
 
 
+def _loss(rows: Rows, targets: np.ndarray, part: np.ndarray | None = None) -> PerTask:
+    """The loss at all rows, or at some of them."""
+    X, owner = rows.design, np.asarray(rows.owner)
+    if part is not None:
+        return PerTask(take_rows(X, part), targets[part], owner[part], rows.n_tasks)
+    return PerTask(X, targets, owner, rows.n_tasks)
+
+
 def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
     """Whether sizes are searched for, and pursuit continues from the result of the search."""
     sizes = [parameters.get(name) for name in ("rank", "row_sparsity", "column_sparsity", "ridge")]
@@ -303,11 +287,7 @@ def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
 
 
 def _settled(regressor: Any, fitted: Any) -> Any:
-    """The regressor with the parameters that a fit chose as fixed parameters.
-
-    None if it chose nothing. Also None if it chose rank 0, which must not be kept for later
-    iterations.
-    """
+    """The regressor with the parameters that a fit chose; None for none or rank 0."""
     if isinstance(fitted, FactorRegressor) and fitted.factors_.rank == 0:
         return None
     if hasattr(fitted, "best_estimator_"):
@@ -333,7 +313,7 @@ def _is_linear(est: Any, X: Any) -> bool:
     """Whether it predicts ⟨coef_, x⟩ + intercept_; not so for trees and generalized models."""
     if not (hasattr(est, "coef_") and hasattr(est, "intercept_")):
         return False
-    some = X[:_ROWS_TO_TRY]
+    some = X[:8]  # a few rows suffice: other link functions differ at every row
     predicted = np.asarray(est.predict(some)).reshape(some.shape[0], -1)
     return np.allclose(some @ _coefficients(est) + est.intercept_, predicted)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.checks import check_finite
 from thinrank.designs import BlockDiagonal, as_design
 from thinrank.rl.action_values import ActionValues
 from thinrank.rl.features import Features, feature_matrix
@@ -19,9 +18,8 @@ from thinrank.rl.transitions import Transitions
 
 LARGEST = 1e100
 """Larger values count as divergence. Their squares do not overflow yet."""
-# Trial iterations hold the features of all next states, at most this number of them (400 MB), but
-# those of at least this number of design states per action.
-_MAX_TRIAL_CELLS, _MIN_TRIAL_STATES = 50_000_000, 50
+# Trial iterations hold the features of all next states, at most this number of them (400 MB).
+_MAX_TRIAL_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +99,7 @@ class Rows:
         return np.unique(self.episodes, return_inverse=True)[1]
 
     def fold_labels(self, count: int, seed: int) -> np.ndarray:
-        """The fold of each row, the same for all rows of an episode, or of a state.
-
-        The episodes of each task are spread over the folds.
-
-        Shapes: result (n_rows,).
-        """
+        """The fold of each row; the episodes of each task, or states, are spread over the folds."""
         rng = np.random.default_rng(seed)
         numbers, first = np.unique(self.groups, return_index=True)
         owner = np.zeros_like(first) if self.owner is None else self.owner[first]
@@ -118,7 +111,7 @@ class Rows:
         return fold[self.groups]
 
     def folds(self, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Splits that hold out the rows of :meth:`fold_labels`."""
+        """The training and the held-out rows of every fold."""
         label = self.fold_labels(count, seed)
         return [(np.flatnonzero(label != i), np.flatnonzero(label == i)) for i in range(count)]
 
@@ -126,8 +119,7 @@ class Rows:
 class FixedTargets:
     """Targets from the same transitions in every iteration; ``going`` where the episode goes on.
 
-    Shapes: ``rewards`` and ``going`` (n_rows,) or (n_rows, n_tasks), ``next_states`` (n_rows, ...)
-    or (n_rows, n_tasks, ...), ``discounts`` (n_tasks,).
+    Arrays are of shape (n_rows, ...), or (n_rows, n_tasks, ...) if tasks share their rows.
     """
 
     def __init__(
@@ -184,10 +176,7 @@ class FixedTargets:
 
 
 class GenerativeTargets:
-    """Targets from new samples, or expectations, of every task at the same design states.
-
-    Shapes: ``discounts`` (n_tasks,).
-    """
+    """Targets from new samples, or expectations, of every task at the same design states."""
 
     def __init__(
         self,
@@ -212,7 +201,7 @@ class GenerativeTargets:
         """One sample at the design states, or at some of them if there are many."""
         tasks, width = len(self._tasks), self.rows.n_features
         size = max(block.shape[0] for block in self.rows.blocks)
-        most = max(_MAX_TRIAL_CELLS // (tasks * len(self._states) * width), _MIN_TRIAL_STATES)
+        most = max(_MAX_TRIAL_CELLS // (tasks * len(self._states) * width), 50)
         rows, states = self.rows, list(self._states)
         if size > most:
             chosen = np.sort(np.random.default_rng(self._seed).permutation(size)[:most])
@@ -232,25 +221,17 @@ class GenerativeTargets:
         def value(states: np.ndarray) -> np.ndarray:
             return values.values(task, states).max(axis=1)
 
-        parts = []
+        parts, model, stream = [], self._tasks[task], self._streams[task]
         for action, states in enumerate(self._states):
             if self._expectation:
-                rewards, ahead = expected(self._tasks[task], task, states, action, value)
+                rewards, ahead = expected(model, task, states, action, value)
             else:
-                rewards, ahead = self._sampled(task, states, action, value)
+                rewards, following, ended = sampled(model, task, states, action, stream)
+                ahead = np.zeros(len(following))
+                if not ended.all():
+                    ahead[~ended] = value(following[~ended])
             parts.append(rewards + self._discounts[task] * ahead)
         return np.concatenate(parts)
-
-    def _sampled(
-        self, task: int, states: np.ndarray, action: int, value: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        stream = self._streams[task]
-        rewards, following, ended = sampled(self._tasks[task], task, states, action, stream)
-        ahead, live = np.zeros(len(following)), ~ended
-        if live.any():
-            ahead[live] = value(following[live])
-        check_finite(f"task {task}, action {action}: values of next states", ahead)
-        return rewards, ahead
 
 
 Targets = GenerativeTargets | FixedTargets
@@ -269,20 +250,18 @@ def _design_rows(states: Sequence[np.ndarray], features: Features, n_tasks: int)
 def logged_targets(
     log: Transitions, features: Features, n_actions: int, discounts: np.ndarray
 ) -> FixedTargets:
-    """Targets from logged data.
-
-    Shapes: ``discounts`` (n_tasks,).
-    """
+    """Targets from logged data."""
     too_large = log.actions >= n_actions
     if too_large.any():
         raise ValueError(
             f"actions must be from 0 to {n_actions - 1}, task {log.tasks[too_large][0]} has "
             f"{log.actions[too_large][0]}"
         )
-    untried = set(range(n_actions)) - set(log.actions.tolist())
-    if untried:
+    tried = np.append(np.unique(log.actions), -1)
+    untried = int(np.argmax(tried != np.arange(len(tried))))
+    if untried < n_actions:
         raise ValueError(
-            f"no task has a transition with action {min(untried)}: its values cannot be learned"
+            f"no task has a transition with action {untried}: its values cannot be learned"
         )
     order = np.argsort(log.actions, kind="stable")
     common = _common_order(log, order)
@@ -291,17 +270,14 @@ def logged_targets(
     first = places if common is None else common[:, 0]
     by_action = [first[log.actions[first] == action] for action in range(n_actions)]
     blocks = [_block(log, features, index, a) for a, index in enumerate(by_action)]
-    episodes, following, going = (
-        log.episodes[first],
-        log.next_states[places],
-        ~log.terminated[places],
-    )
-    owner = log.tasks[order] if common is None else None
     # of several tasks with the same pairs, each has episodes of its own
-    known = common is None or log.n_tasks == 1
+    known, episodes = common is None or log.n_tasks == 1, log.episodes[first]
     sequence = np.lexsort((first, episodes)) if known else None
-    rows = Rows(blocks, log.n_tasks, episodes, owner, sequence)
-    return FixedTargets(rows, log.rewards[places], following, going, discounts, features)
+    rows = Rows(
+        blocks, log.n_tasks, episodes, log.tasks[first] if common is None else None, sequence
+    )
+    columns = log.rewards[places], log.next_states[places], ~log.terminated[places]
+    return FixedTargets(rows, *columns, discounts, features)
 
 
 def _block(log: Transitions, features: Features, index: np.ndarray, action: int) -> Any:

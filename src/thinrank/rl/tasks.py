@@ -52,22 +52,10 @@ class ExpectedTask(GenerativeTask, Protocol):
     def expect(
         self, states: np.ndarray, action: int, value: Value
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Expected rewards, and expected values of the next states.
+        """Expected rewards, and expected values of the next states, both of shape (n_samples,).
 
-        Parameters
-        ----------
-        states : ndarray of shape (n_samples, ...)
-            The states.
-        action : int
-            The action, numbered from 0.
-        value : callable
-            ``value(states)`` returns the values of states. The task must use 0 in its place after
-            the end of an episode.
-
-        Returns
-        -------
-        rewards : ndarray of shape (n_samples,)
-        values : ndarray of shape (n_samples,)
+        ``value(states)`` returns the values of states. The task must use 0 in its place after the
+        end of an episode.
         """
         ...
 
@@ -75,7 +63,7 @@ class ExpectedTask(GenerativeTask, Protocol):
 def sampled(
     task: Any, index: int, states: np.ndarray, action: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Call ``sample`` of a task and check the rewards, next states and ends."""
+    """Rewards, next states and ends of a task, checked."""
     where = f"task {index}, action {action}"
     if not hasattr(task, "sample"):
         raise TypeError(
@@ -99,7 +87,7 @@ def sampled(
 def expected(
     task: Any, index: int, states: np.ndarray, action: int, value: Value
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Call ``expect`` of a task and check the expected rewards and values."""
+    """Expected rewards and values of a task, checked."""
     where = f"task {index}, action {action}"
     if not hasattr(task, "expect"):
         raise TypeError(
@@ -115,12 +103,7 @@ def expected(
 
 
 def check_discounts(discount: Any, episodic: Any, declared: Sequence[bool]) -> np.ndarray:
-    """Check the discounts: in (0, 1], and below 1 unless the task is episodic.
-
-    ``declared`` says which tasks declare themselves episodic, for ``episodic=None``.
-
-    Shapes: result (n_tasks,).
-    """
+    """Discounts of the tasks; ``declared`` says which of them are episodic, if that is None."""
     count, given = len(declared), np.asarray(discount)
     ends = np.asarray(declared if episodic is None else episodic)
     if ends.dtype != np.bool_ or ends.shape not in ((), (count,)):
@@ -132,9 +115,8 @@ def check_discounts(discount: Any, episodic: Any, declared: Sequence[bool]) -> n
             f"discount must be a number or {count} numbers, one per task, got {discount!r}"
         )
     discounts = np.broadcast_to(given.astype(np.float64), (count,))
-    for index, (gamma, over) in enumerate(
-        zip(discounts, np.broadcast_to(ends, (count,)), strict=True)
-    ):
+    every = zip(discounts, np.broadcast_to(ends, (count,)), strict=True)
+    for index, (gamma, over) in enumerate(every):
         if not 0 < gamma <= 1:
             raise ValueError(f"discount must be in (0, 1], but that of task {index} is {gamma:g}")
         if gamma == 1 and not over:
@@ -146,7 +128,7 @@ def check_discounts(discount: Any, episodic: Any, declared: Sequence[bool]) -> n
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Add the task and action to the message of an error in the code of a task."""
+    """Name the task and action in errors of its code."""
     try:
         yield
     except (ValueError, TypeError, IndexError) as error:

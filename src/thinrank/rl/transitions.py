@@ -67,11 +67,11 @@ class Transitions:
             raise ValueError("states must not be empty")
         tasks = np.zeros(count, dtype=np.int64) if self.tasks is None else np.asarray(self.tasks)
         _check_labels("tasks", tasks, count)
-        for index in range(int(tasks.max()) + 1):
-            if not np.any(tasks == index):
-                raise ValueError(
-                    f"tasks must be numbered from 0 without gaps: task {index} has no transition"
-                )
+        absent = np.flatnonzero(np.bincount(tasks) == 0)
+        if len(absent):
+            raise ValueError(
+                f"tasks must be numbered from 0 without gaps: task {absent[0]} has no transition"
+            )
         actions = np.asarray(self.actions)
         _check_labels("actions", actions, count, tasks)
         if next_states.shape != states.shape:
@@ -83,8 +83,8 @@ class Transitions:
             raise ValueError(
                 f"rewards must be {count} numbers, got dtype {rewards.dtype}, shape {rewards.shape}"
             )
-        for index in range(int(tasks.max()) + 1):
-            check_finite(f"rewards of task {index}", rewards[tasks == index])
+        bad = np.flatnonzero(~np.isfinite(rewards))
+        check_finite(f"rewards of task {tasks[bad[0]] if len(bad) else 0}", rewards)
         if terminated.shape != (count,) or terminated.dtype != np.bool_:
             raise ValueError(
                 f"terminated must be {count} booleans, got dtype {terminated.dtype}, shape "
@@ -94,38 +94,23 @@ class Transitions:
             episodes = _runs(states, next_states, terminated, tasks)
         else:
             episodes = np.asarray(self.episodes)
-            if episodes.shape != (count,) or episodes.dtype.kind not in "iu":
-                raise ValueError(
-                    f"episodes must be {count} integers, got dtype {episodes.dtype}, shape "
-                    f"{episodes.shape}"
-                )
+            _check_labels("episodes", episodes, count, signed=True)
             pairs = np.stack([tasks.astype(np.int64), episodes.astype(np.int64)])
             episodes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
-        for name, value in (
-            ("states", states),
-            ("actions", actions.astype(np.int64)),
-            ("rewards", rewards.astype(np.float64)),
-            ("next_states", next_states),
-            ("terminated", terminated),
-            ("tasks", tasks.astype(np.int64)),
-            ("episodes", episodes),
-            ("n_tasks", int(tasks.max()) + 1),
-        ):
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            states=states,
+            actions=actions.astype(np.int64),
+            rewards=rewards.astype(np.float64),
+            next_states=next_states,
+            terminated=terminated,
+            tasks=tasks.astype(np.int64),
+            episodes=episodes,
+            n_tasks=int(tasks.max()) + 1,
+        )
 
     @classmethod
     def of_tasks(cls, parts: Sequence[Transitions]) -> Transitions:
-        """Combine several logs of one task each.
-
-        Parameters
-        ----------
-        parts : sequence of Transitions
-            One log per task; the tasks are numbered in this order.
-
-        Returns
-        -------
-        Transitions
-        """
+        """Combine several logs of one task each; the tasks are numbered in their order."""
         if not len(parts):
             raise ValueError("parts must contain the log of at least one task, but it is empty")
         for index, part in enumerate(parts):
@@ -145,18 +130,7 @@ class Transitions:
         return cls(**joined, tasks=tasks, episodes=episodes)
 
     def of_task(self, task: int) -> Transitions:
-        """The log of one task.
-
-        Parameters
-        ----------
-        task : int
-            Number of the task.
-
-        Returns
-        -------
-        Transitions
-            With the single task 0.
-        """
+        """The log of one task, as a log with the single task 0."""
         own = self.tasks == task
         if not own.any():
             raise ValueError(f"task must be from 0 to {self.n_tasks - 1}, got {task!r}")
@@ -178,13 +152,13 @@ def _runs(
 
 
 def _check_labels(
-    name: str, labels: np.ndarray, count: int, tasks: np.ndarray | None = None
+    name: str, labels: np.ndarray, count: int, tasks: Any = None, signed: bool = False
 ) -> None:
     if labels.shape != (count,) or labels.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be {count} integers, got dtype {labels.dtype}, shape {labels.shape}"
         )
     negative = labels < 0
-    if negative.any():
+    if not signed and negative.any():
         whose = "" if tasks is None else f" of task {tasks[negative][0]}"
         raise ValueError(f"{name} must be at least 0, got {labels[negative][0]}{whose}")
