@@ -118,8 +118,8 @@ def test_some_columns(name):
     family, y = FAMILIES[name], responses(name, 12)
     eta = np.random.default_rng(0).standard_normal((12, Q))
     columns = np.array([2, 0, 1] if isinstance(family, Multinomial) else [2, 0])
-    found = family.take(columns).value_and_derivatives(y[:, columns], eta[:, columns])
-    for one, whole in zip(found, family.value_and_derivatives(y, eta), strict=True):
+    found = family.take(columns).for_fit(y[:, columns], eta[:, columns])
+    for one, whole in zip(found, family.for_fit(y, eta), strict=True):
         np.testing.assert_allclose(one, whole[:, columns], rtol=1e-9, atol=1e-9)
 
 

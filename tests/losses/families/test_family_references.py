@@ -58,7 +58,7 @@ def test_multinomial_is_the_log_loss():
 
 def test_multinomial_without_an_observed_category():
     y = np.zeros((2, 3))
-    for output in Multinomial().value_and_derivatives(y, predictors(3)[:2]):
+    for output in Multinomial().for_fit(y, predictors(3)[:2]):
         np.testing.assert_array_equal(output, 0.0)
 
 
@@ -78,8 +78,8 @@ def test_negative_binomial_without_dispersion_is_poisson():
     y, eta = responses("poisson", N), predictors(3)
     for dispersion in (0.0, 1e-12, np.array([0.0, 1e-12, 1e-10])):
         for one, other in zip(
-            NegativeBinomial(dispersion).value_and_derivatives(y, eta),
-            Poisson().value_and_derivatives(y, eta),
+            NegativeBinomial(dispersion).for_fit(y, eta),
+            Poisson().for_fit(y, eta),
             strict=True,
         ):
             np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-8)
@@ -102,9 +102,9 @@ def test_huber_against_scipy():
 def test_huber_quadratic_model_is_not_below_the_loss(residual, other, threshold, scale):
     family = Huber(threshold, scale)
     y, at, there = (np.array([[x]]) for x in (0.0, residual, other))
-    value, slope, _ = family.value_and_derivatives(y, at)
+    value, slope, weight = family.for_fit(y, at)
     step = there - at
-    model = value + slope * step + 0.5 * family.weight_for_fit(y, at) * step**2
+    model = value + slope * step + 0.5 * weight * step**2
     assert model >= family.value(y, there) - 1e-9 * (1 + np.abs(model))
 
 
@@ -119,7 +119,7 @@ def test_small_losses_keep_their_digits(family):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_poisson_beyond_any_mean_is_finite_and_convex(dtype):
     y, eta = np.array([[2.0], [0.0]], dtype), np.array([[39.0, 40.0, 41.0, 100.0, 800.0]], dtype)
-    value, derivative, curvature = Poisson().value_and_derivatives(y, eta)
+    value, derivative, curvature = Poisson().for_fit(y, eta)
     for output in (value, derivative, curvature):
         assert np.all(np.isfinite(output))
         assert np.all(np.diff(output) >= 0)

@@ -77,9 +77,6 @@ class Family(ABC):
     separable : bool
         Whether the loss of an entry depends on its own η only. If not, all columns belong to one
         block.
-    curvature_bound : float or None
-        A number that no second derivative of the loss exceeds; None if there is none. For
-        families with a scale σ it is in units of 1/σ².
     """
 
     name: str = ""
@@ -87,7 +84,6 @@ class Family(ABC):
     has_parameters: bool = False
     quadratic: bool = False
     separable: bool = True
-    curvature_bound: float | None = None
     # What check expects, in the words of its message.
     expected: str = "finite numbers"
     # Names of the parameters, for repr.
@@ -97,7 +93,12 @@ class Family(ABC):
 
     @abstractmethod
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
-        """The value, its derivative and :meth:`weight_for_fit`, new arrays of shape (n, q)."""
+        """The value, its derivative and its curvature, new arrays of shape (n, q).
+
+        The curvature is that of a quadratic model of the loss around ``eta``: the second derivative
+        unless a family has a better one. It is not negative, but can be 0 by rounding where the fit
+        is saturated. ``prepared`` is what :meth:`prepared` returns.
+        """
 
     def value(self, y: Array, eta: Array) -> Array:
         """Half of the unit deviance of every entry, of shape (n, q)."""
@@ -107,37 +108,20 @@ class Family(ABC):
         """First derivative of the value with respect to η, of shape (n, q)."""
         return self.for_fit(y, eta)[1]
 
-    def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """The curvature to use in a quadratic model of the loss around ``eta``, (n, q).
-
-        It is the curvature unless a family has a better one. It is not negative, but can be 0 by
-        rounding where the fit is saturated.
-        """
-        return self.for_fit(y, eta)[2]
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """Second derivative of the value with respect to η, of shape (n, q)."""
-        return self.weight_for_fit(y, eta)
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value and its first and second derivatives, new arrays of shape (n, q)."""
-        value, derivative, _ = self.for_fit(y, eta)
-        return value, derivative, self.curvature(y, eta)
-
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """The second derivative, applied to a direction of shape (n, q)."""
-        return self.curvature(y, eta) * direction
+        return self.for_fit(y, eta)[2] * direction
 
     def prepared(self, y: Array) -> Any:
         """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones."""
         return None
 
-    def for_newton(self, y: Array, weight: Array) -> Array:
-        """The curvature for Newton's method in a few coefficients, given :meth:`weight_for_fit`.
+    def for_newton(self, y: Array, curvature: Array) -> Array:
+        """The curvature for Newton's method in a few coefficients, given that of :meth:`for_fit`.
 
-        It is that weight unless the second derivative takes fewer steps and is positive.
+        It is the same unless the second derivative takes fewer steps and is positive.
         """
-        return weight
+        return curvature
 
     def deviance(self, y: Array, eta: Array) -> Array:
         """Unit deviance of every entry: twice the value."""

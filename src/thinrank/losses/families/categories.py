@@ -24,7 +24,6 @@ class Bernoulli(Family):
     """
 
     name = "bernoulli"
-    curvature_bound = 0.25
     expected = "numbers from 0 to 1"
 
     def prepared(self, y: Array) -> Array | float:
@@ -99,8 +98,7 @@ class Multinomial(Family):
 
     The second derivative of the loss of a row is the matrix m·(diag(p) − ppᵀ), which
     :meth:`hessian_product` applies. It is at most m·diag(p), whose diagonal m·p is returned as
-    the curvature. ``curvature_bound`` is a bound on the largest eigenvalue of diag(p) − ppᵀ,
-    that is, on the second derivative for m = 1.
+    the curvature.
 
     Parameters
     ----------
@@ -116,7 +114,6 @@ class Multinomial(Family):
 
     name = "multinomial"
     separable = False
-    curvature_bound = 0.5
     expected = "finite numbers that are not negative"
     parameters = ("categories",)
 

@@ -162,7 +162,7 @@ class NegativeBinomial(Counts):
 
     The variance is μ + aμ². All formulas use the share s = aμ/(1 + aμ) = 1/(1 + exp(−η − log(a))),
     so that nothing overflows: the derivative is s/a − y(1 − s) and the curvature
-    s(1 − s)(y + 1/a). The curvature has no bound that holds for all y.
+    s(1 − s)(y + 1/a).
 
     Parameters
     ----------
@@ -201,15 +201,11 @@ class NegativeBinomial(Counts):
         rest *= y
         return value, share - rest, share
 
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """μ(1 + ay)/(1 + aμ)²."""
-        return self.for_newton(y, self.weight_for_fit(y, eta))
-
-    def for_newton(self, y: Array, weight: Array) -> Array:
-        """The curvature: with w = μ/(1 + aμ), it is w(1 − aw)(1 + ay)."""
-        dispersion = matched(self._dispersion, weight)
-        second = 1.0 - dispersion * weight
-        second *= weight
+    def for_newton(self, y: Array, curvature: Array) -> Array:
+        """The second derivative: with w = μ/(1 + aμ), it is w(1 − aw)(1 + ay)."""
+        dispersion = matched(self._dispersion, curvature)
+        second = 1.0 - dispersion * curvature
+        second *= curvature
         second *= 1.0 + dispersion * y
         return second
 

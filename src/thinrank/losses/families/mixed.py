@@ -22,8 +22,7 @@ class Mixed(Family):
     """Several families, each on its own columns of the responses.
 
     Every method splits its arrays by columns, calls the members, and puts the results back in
-    order. ``curvature_bound`` is the largest bound of the members, None if one of them has none;
-    ``units`` says whether a member has units, and :meth:`units_of` which columns have.
+    order. ``units`` says whether a member has units, and :meth:`units_of` which columns have.
 
     Parameters
     ----------
@@ -60,9 +59,6 @@ class Mixed(Family):
         self.has_parameters = any(family.has_parameters for family in self.families)
         self.quadratic = all(family.quadratic for family in self.families)
         self.separable = all(family.separable for family in self.families)
-        bounds = [family.curvature_bound for family in self.families]
-        known = [bound for bound in bounds if bound is not None]
-        self.curvature_bound = max(known) if len(known) == len(bounds) else None
 
     def _members(self, *given: Array | None) -> Iterator[tuple[Any, list[int], Any]]:
         """Each family with its columns, and these columns of some arrays."""
@@ -94,13 +90,9 @@ class Mixed(Family):
         values, derivatives, weights = map(self._joined, zip(*parts, strict=True))
         return values, derivatives, weights
 
-    def for_newton(self, y: Array, weight: Array) -> Array:
+    def for_newton(self, y: Array, curvature: Array) -> Array:
         """Curvatures for Newton's method of all columns, of shape (n, q)."""
-        return self._each("for_newton", y, weight)
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """Curvatures of all columns, of shape (n, q)."""
-        return self._each("curvature", y, eta)
+        return self._each("for_newton", y, curvature)
 
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """The second derivative, applied to a direction, of shape (n, q)."""

@@ -23,8 +23,6 @@ from thinrank.losses.families.base import (
 class Gaussian(Family):
     """(y − η)²/(2σ²), with mean η.
 
-    The curvature is 1/σ², so that ``curvature_bound`` is 1 in units of 1/σ².
-
     Parameters
     ----------
     scale : float or array of shape (q,), default=None
@@ -40,7 +38,6 @@ class Gaussian(Family):
     name = "gaussian"
     units = True
     quadratic = True
-    curvature_bound = 1.0
     parameters = ("scale",)
 
     def __init__(self, scale: Any = None) -> None:
@@ -130,8 +127,7 @@ def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 class Huber(Family):
     """t²/2 for −d ≤ t ≤ d and d·abs(t) − d²/2 otherwise, where t = (y − η)/σ.
 
-    The curvature is 1/σ² where −d ≤ t ≤ d and 0 elsewhere, so that ``curvature_bound`` is 1 in
-    units of 1/σ². The mean is η.
+    The mean is η.
 
     Parameters
     ----------
@@ -150,7 +146,6 @@ class Huber(Family):
 
     name = "huber"
     units = True
-    curvature_bound = 1.0
     parameters = ("threshold", "scale")
 
     def __init__(self, threshold: Any = _THRESHOLD, scale: Any = None) -> None:
@@ -174,14 +169,6 @@ class Huber(Family):
             weight *= matched(self.scale**-2.0, eta)
         clipped *= -1.0 if self.scale is None else matched(-1.0 / self.scale, eta)
         return value, clipped, weight
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """1/σ² where −d ≤ t ≤ d, 0 elsewhere."""
-        t = self._residual(y, eta)
-        inside = arrays.namespace(t).astype(t == self._clipped(t), t.dtype)
-        if self.scale is not None:
-            inside *= matched(self.scale**-2.0, t)
-        return inside
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Weighted median of each column, of shape (q,)."""
