@@ -11,6 +11,7 @@ from paper import (
     high_dimension,
     noise,
     norway,
+    rl_blackjack,
     rl_sparse_family,
     sensitivity,
     tables,
@@ -27,6 +28,7 @@ _MODULES = (
     sensitivity,
     noise,
     rl_sparse_family,
+    rl_blackjack,
 )
 
 STUDIES = {study.name: study for module in _MODULES for study in module.STUDIES}

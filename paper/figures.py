@@ -126,3 +126,10 @@ def iterations(records: pd.DataFrame, field: str, label: str, mark: Callable[...
         ends.append((*end, f"n = {record['n']}", color))
     label_ends(axis, ends)
     return figure
+
+
+def states_axis(axis: Axes, sizes: Sequence[int], label: str) -> None:
+    """A logarithmic axis with a tick at each number of states."""
+    axis.set(xscale="log", xlabel=f"{label} (log scale)")
+    axis.set_xticks(sizes, map(str, sizes))
+    axis.minorticks_off()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,16 @@ from benchmarks.rl_linear_family import (
     value_error,
 )
 
-from paper.figures import INK, curves, panels
-from paper.statistics import cross_table, means, seconds
+from paper.figures import INK, curves, panels, states_axis
+from paper.lassos import (
+    RefittedGroupLasso,
+    RefittedLassos,
+    ShortPathGroupLasso,
+    ShortPathLassos,
+)
+from paper.statistics import cross_table, means, model_table, seconds
 from paper.study import Finding, Job, Record, Study
-from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos, SeparateRidges
-from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting
-from thinrank.core.factors import Factors
+from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.plot.canvas import log_scale
 from thinrank.report.document import Block, Picture, Section, Table, Text
@@ -44,48 +47,6 @@ _ITERATIONS = 20
 _FOLDS, _TUNE_AT = 5, (1, 4, 12)
 _LITERAL: dict[str, Any] = {"cv": _FOLDS, "fit_intercept": False, "standardize": False}
 _PENALTIES: dict[str, Any] = {"n_penalties": 10, **_LITERAL}
-
-
-class ShortPathGroupLasso(MultiTaskGroupLasso):
-    """The group lasso on a path that stops after three penalties without improvement.
-
-    The remaining fits are dense and would take most of the time.
-    """
-
-    _patience = 3
-
-
-class ShortPathLassos(SeparateLassos):
-    """One lasso per response, on such a path."""
-
-    _patience = 3
-
-
-class _Refitted:
-    """A path of least-squares fits on what the lasso selects; the penalty is tuned for these."""
-
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
-        for factors in super()._path(data, settings, final):  # type: ignore[misc]
-            picked = np.abs(factors.theta) > 1e-10 * np.abs(factors.theta).max(initial=0.0)
-            theta = np.zeros(factors.shape)
-            # responses for which the same rows are picked are fitted together
-            patterns, which = np.unique(picked, axis=1, return_inverse=True)
-            for number, rows in enumerate(patterns.T):
-                own = which == number
-                fit = np.linalg.lstsq(data.X[:, rows], data.Y[:, own], rcond=None)[0]
-                theta[np.ix_(rows, own)] = fit
-            yield Factors.from_theta(theta, rank=min(theta.shape))
-
-
-class RefittedGroupLasso(_Refitted, ShortPathGroupLasso):
-    """Least squares on the rows that the group lasso selects."""
-
-
-class RefittedLassos(_Refitted, ShortPathLassos):
-    """Least squares on the entries that the lasso of each response selects."""
-
 
 METHODS: dict[str, Callable[[], Any]] = {
     "GDT": lambda: SparseReducedRankRegressorCV(
@@ -175,6 +136,13 @@ def _truth(family: Family) -> Record:
 _BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")
 _AT = 40  # number of design states at which GDT is compared with the baselines
 
+_COLUMNS: dict[str, Any] = {
+    "error of Q̂": ("q_error", "{:.3g}".format),
+    "active rows": ("active", "{:.1f}".format),
+    "rank": ("rank", "{:.1f}".format),
+    "CPU seconds": ("seconds", seconds),
+}
+
 Curve = dict[int, float]
 """Mean value error by number of design states."""
 
@@ -230,7 +198,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "some n on, so the error of the policies may fall faster than the bound."
         ),
         Section("Models and seconds"),
-        _model_table(linear),
+        model_table(linear, METHODS, _COLUMNS),
     ]
     other = records[records["family"] == "constructed"]
     if other.empty:
@@ -277,18 +245,6 @@ def _error_table(records: pd.DataFrame) -> Table:
         order=list(METHODS),
         corner="method / states per action",
     )
-
-
-def _model_table(records: pd.DataFrame) -> Table:
-    found = records.groupby(["method", "states"])[["q_error", "active", "rank", "seconds"]].mean()
-    rows = [
-        (method, str(n), f"{q:.3g}", f"{active:.1f}", f"{rank:.1f}", seconds(spent))
-        for method in METHODS
-        if method in found.index
-        for n, (q, active, rank, spent) in found.loc[method].iterrows()
-    ]
-    header = ("method", "states", "error of Q̂", "active rows", "rank", "CPU seconds")
-    return Table(header, list(rows))
 
 
 def states_needed(curve: Curve, error: float) -> tuple[float, bool]:
@@ -357,10 +313,7 @@ def _plot(records: pd.DataFrame, bound: Curve) -> Any:
     every = found["mean"][found["mean"] > 0]
     log_scale(axis, "y", every.min(), every.max(), ratio=3)
     axis.set_ylabel("value error (log scale)")
-    sizes = sorted(set(records["states"]))
-    axis.set(xscale="log", xlabel="design states per action (log scale)")
-    axis.set_xticks(sizes, map(str, sizes))
-    axis.minorticks_off()
+    states_axis(axis, sorted(set(records["states"])), "design states per action")
     axis.plot([*bound], [*bound.values()], ":", color=INK, lw=1.2)
     end = (max(bound), bound[max(bound)], "bound ∝ 1/n", INK)
     curves(axis, found, band=True, further=[end])

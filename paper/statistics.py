@@ -65,6 +65,18 @@ def cross_table(
     return Table((corner or rows, *map(title, across)), list(body))
 
 
+def model_table(records: pd.DataFrame, order: Any, columns: dict[str, Any]) -> Table:
+    """Means by method and number of states; columns by heading: a field, and how to show it."""
+    found = records.groupby(["method", "states"])[[field for field, _ in columns.values()]].mean()
+    rows = [
+        (method, str(n), *(show(row[field]) for field, show in columns.values()))
+        for method in order
+        if method in found.index
+        for n, row in found.loc[method].iterrows()
+    ]
+    return Table(("method", "states", *columns), list(rows))
+
+
 def paired_difference(
     records: pd.DataFrame, first: str, second: str, field: str
 ) -> tuple[float, float] | None:

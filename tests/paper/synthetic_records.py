@@ -217,6 +217,29 @@ def _found_region(image, mask):
     }
 
 
+def rl_blackjack(seeds=3):
+    """Edges that fall by 1/n to the optimum of 0.5 percent."""
+    factors = {"optimum": 0.0, "GDT": 1.0, "pursuit": 0.8, "group lasso": 2.0, "pooled": 4.0}
+    known = {"tasks": 12, "features": 292, "iterations": 5, "folds": 3, "hands": 200_000}
+    return [
+        {
+            "states": n,
+            "method": method,
+            "seed": seed,
+            "edge_exact": 0.005 + factor / n,
+            "edge_standard": 0.024 + factor / n,
+            "edge_played": 0.004 + factor / n,
+            "edge_played_error": 0.0009,
+            **({"active": 40, "rank": 2, "seconds": 1.5} if factor else {}),
+            **known,
+            **STAMP,
+        }
+        for n in (250, 1000)
+        for method, factor in factors.items()
+        for seed in range(seeds)
+    ]
+
+
 def every_study():
     """Return records for every study."""
     return {
@@ -233,6 +256,7 @@ def every_study():
         "sensitivity": sensitivity(),
         "noise": noise(),
         "rl-sparse-family": rl_sparse_family(),
+        "rl-blackjack": rl_blackjack(),
     }
 
 

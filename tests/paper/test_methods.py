@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
 from paper.methods import score_coefficients
-from paper.rl_sparse_family import RefittedGroupLasso, RefittedLassos
 
 import thinrank as tr
 from paper import methods, simulation
+from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
 
 LITERAL = {"fit_intercept": False, "standardize": False}
 
@@ -71,6 +72,17 @@ def test_refits_are_least_squares_on_what_was_picked():
             np.testing.assert_allclose(coefficients[rows], expected, atol=1e-8)
     tuned = RefittedGroupLasso(n_penalties=8, cv=5, **LITERAL).fit(X, Y)
     assert set(tuned.row_support_) >= {2, 5}
+
+
+@pytest.mark.parametrize(
+    ("compact", "usual", "penalty"),
+    [(CompactLassos, SeparateLassos, 0.1), (CompactGroupLasso, MultiTaskGroupLasso, 0.2)],
+)
+def test_compact_data_have_the_same_solution(compact, usual, penalty):
+    X, Y = data()
+    found = [model(penalty, tol=1e-12).fit(X, Y) for model in (compact, usual)]
+    np.testing.assert_allclose(found[0].coef_, found[1].coef_, atol=1e-5)
+    assert found[0].coef_.any()
 
 
 @pytest.fixture

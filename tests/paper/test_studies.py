@@ -110,6 +110,19 @@ def test_rl_sparse_family(index, first_records):
     assert 0 <= record["value_error"] < 1
 
 
+def test_rl_blackjack(first_records):
+    methods = ["pursuit", "lasso", "group lasso", "ridge", "pooled"]
+    cell = {"decks": [2, None], "dealer_stays": [17], "hands": 2000, "states": 120}
+    records = first_records("rl-blackjack", **cell, methods=methods)
+    assert [record["method"] for record in records] == ["optimum", *methods]
+    best = records[0]
+    assert best["edge_standard"] == pytest.approx(0.02421, abs=5e-5)
+    for record in records[1:]:
+        assert record["edge_exact"] > best["edge_exact"]
+        assert abs(record["edge_played"] - record["edge_exact"]) < 0.15
+        assert (record["tasks"], record["features"]) == (4, 292)
+
+
 def test_norway_selection_is_that_of_the_paper(first_records):
     records = {record["method"]: record for record in first_records("norway", -1)}
     for method in ("pursuit", "exhaustive search", "GDT, spectral start"):

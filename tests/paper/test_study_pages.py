@@ -25,11 +25,12 @@ FIGURES = {
     "sensitivity": ["sensitivity"],
     "noise": ["noise"],
     "rl-sparse-family": ["value_error"],
+    "rl-blackjack": ["house_edge"],
 }
 
 
 REPLICATIONS = {"table1": 4, "table2": 4, "norway": 3, "calcium": 2, "sensitivity": 3, "noise": 3}
-REPLICATIONS |= {"rl-sparse-family": 6}
+REPLICATIONS |= {"rl-sparse-family": 6, "rl-blackjack": 3}
 
 
 def page(name):
@@ -212,6 +213,18 @@ def test_the_printed_bound():
     found = q_error_bound(50, **KNOWN, feature_norm=2.0)
     expected = 1 / 0.1**4 * (1 / 50 * 10**2 * 2.0**4 * (3 + 10 / 20 * (3 + math.log(600))))
     assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_blackjack():
+    text = shown("rl-blackjack", synthetic.rl_blackjack())
+    assert "GDT-FQI -0.40 ± 0.00 (group lasso) with 250 states, -0.10 ± 0.00 (group" in text
+    assert "pursuit-FQI -0.48 ± 0.00 (group lasso) with 250 states" in text
+    assert "| GDT | 0.90 ± 0.00 | 0.60 ± 0.00 |" in text
+    assert "| pursuit | 250 | 40.0 | 2.0 | 1.5 |" in text
+    assert "they play 200,000 hands" in text
+    assert "standard error from playing: 0.09" in text
+    one = synthetic.rl_blackjack(seeds=1)
+    assert "-0.40 (group lasso)" in shown("rl-blackjack", one)  # without a standard error
 
 
 def test_states_are_interpolated_in_logarithms():
