@@ -47,18 +47,18 @@ def test_a_text_among_the_numbers_of_a_response(here):
     )
     # the text is named, and not a number in the first row of X
     again = run(*FIT, *SIZES, "--categories", "v").error
-    assert "row 5, column 'v': expected a number, got 'high' (for categories" in again
+    assert "row 5, column 'v': expected numbers, got the category 'high' (for" in again
     numbers_only = {row: str(row % 3) for row in range(2, 42)}
     write_responses(here, numbers_only)
     coded = run(*FIT, *SIZES, "--categories", "v").error
-    assert "column 'v': has numbers as categories, which need --family v=multinomial" in coded
+    assert "expected numbers, got the category '2' (for categories give --family v=mult" in coded
     assert run(*FIT, *SIZES, "--categories", "v", "--family", "v=multinomial").code == 0
 
 
 def test_a_response_of_texts_is_named_by_its_first_row(here):
     write_responses(here, {row: "G1" if row % 2 else "S" for row in range(2, 42)})
     error = run(*FIT, *SIZES).error
-    assert "Y.csv, row 2, column 'v': expected a number, got 'S' (for categories give" in error
+    assert "Y.csv, row 2, column 'v': expected numbers, got the category 'S' (for categories" in error
     assert "correct the cell" not in error
 
 

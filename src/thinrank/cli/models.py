@@ -23,7 +23,6 @@ from thinrank.tables import TableError, checksum, read_pair
 from thinrank.tables.columns import (
     check_predictors,
     check_responses,
-    fault,
     key_of,
     missing_entries,
     to_frame,
@@ -186,38 +185,39 @@ class SavedModel:
         known = None if self.record is None or options.index is not None else self.record["key"]
         key = table.position(known) if known in table.names else key_of(table, options)
         frame = to_frame(table, options, key)
-        if named and not table.named:
+        source = frame.attrs["source"]
+        if named and not source.named:
             told = "has no names of columns, but the model was fitted to columns with names"
-            raise fault(frame, told)
+            raise source.error(told)
         if not named:
             if frame.shape[1] != len(columns):
-                raise fault(
-                    frame,
+                raise source.error(
                     f"has {frame.shape[1]} columns, but the model was fitted to {len(columns)} "
                     "columns without names",
                 )
             frame.columns = columns
         absent = [name for name in needed if name not in frame]
         if absent:
-            raise fault(
-                frame,
+            raise source.error(
                 f"lacks {len(absent)} of the {len(needed)} columns that the model uses: "
                 f"{listed(absent)}{did_you_mean(absent, table.names)}",
             )
-        frame = check_predictors(frame[needed], options)
+        frame = frame[needed]
+        check_predictors(frame, options)
         own = {name: each for name, each in categories.items() if name in used}
         encoded = encoded_frame(frame, own)[0]
         places = {name: j for j, name in enumerate(names)}
         matrix = np.zeros((len(frame), len(names)))
         matrix[:, [places[name] for name in encoded]] = encoded.to_numpy(dtype=np.float64)
         X = type(frame)(matrix, frame.index, names)
-        X.attrs = frame.attrs
-        extra = [name for name in X.attrs["source"].ignored if name not in set(columns)]
+        X.attrs["source"] = source
+        others = {*columns, "", frame.index.name}
+        extra = [name for name in table.names if name not in others]
         if extra:
             told = f"columns that the model does not have were ignored: {listed(extra)}"
-            X.attrs["source"].notes.append(told)
+            source.notes.append(told)
         if len(needed) < len(columns):
-            X.attrs["source"].notes.append(
+            source.notes.append(
                 f"the model uses {len(needed)} of the {len(columns)} columns that it was fitted to"
             )
         return X

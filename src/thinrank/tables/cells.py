@@ -7,9 +7,13 @@ import unicodedata
 from collections.abc import Collection
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
-_DECIMAL = {mark: re.compile(rf"[+-]?\d*{re.escape(mark)}\d+([eE][+-]?\d+)?") for mark in ".,"}
-_GROUPS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ".,"}
+DECIMALS = {".": re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.I)}
+DECIMALS[","] = re.compile(DECIMALS["."].pattern.replace(r"\.", ","), re.I)
+THOUSANDS = {".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")}
+THOUSANDS[","] = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?")
 _WHOLE = re.compile(r"([+-]?)0*(\d+)(?:[.,]0*)?")
+_LARGE = re.compile(r"[+-]?\d{16,}(\.0*)?")
+EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
 # numbers with units, dates, times, ranges, currencies and limits of detection; but not "1120_A"
 _LIKE_NUMBER = re.compile(r"[<>≤≥~≈±=$€£¥+−–-]*\s*[.,]?\d")
 
@@ -20,39 +24,30 @@ def is_missing(cell: str, marks: Collection[str] = ()) -> bool:
 
 
 def number_of(cell: str, decimal: str = ".", thousands: bool = False) -> float | None:
-    """The number in a cell; None if it is missing or a text.
+    """The number in a cell; None if it is missing, a text, or too large a whole number.
 
     ``thousands``: whether the other one of point and comma may separate thousands.
     """
-    other = "," if decimal == "." else "."
-    if thousands and other in cell:
-        whole, _, fraction = cell.partition(decimal)
-        if not _GROUPS[other].fullmatch(whole) or other in fraction:
-            return None
-        cell = cell.replace(other, "")
+    if thousands and THOUSANDS[decimal].fullmatch(cell):
+        cell = cell.replace("," if decimal == "." else ".", "")
     if "_" in cell or (decimal == "," and "." in cell):
         return None  # Python accepts 1_000
+    cell = cell.replace(decimal, ".")
     try:
-        number = float(cell.replace(decimal, "."))
+        number = float(cell)
     except ValueError:
         return None
-    return number if number == number else None
+    return None if number != number or is_inexact(cell) else number
+
+
+def is_inexact(cell: str) -> bool:
+    """Whether a text is a whole number that floating-point numbers may not represent."""
+    return _LARGE.fullmatch(cell) is not None and abs(float(cell)) >= EXACT
 
 
 def looks_like_number(cell: str) -> bool:
     """Whether a text is a number with something else, a date or the like."""
     return _LIKE_NUMBER.match(cell) is not None
-
-
-def decimal_evidence(cell: str) -> str:
-    """The decimal mark that a cell has; "?" if its comma may separate thousands, or empty."""
-    if _DECIMAL["."].fullmatch(cell):
-        return "."
-    if "," not in cell:
-        return ""
-    if _GROUPS[","].fullmatch(cell):
-        return "?"
-    return "," if _DECIMAL[","].fullmatch(cell) else ""
 
 
 def canonical(cell: str) -> str:

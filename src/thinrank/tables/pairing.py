@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thinrank.tables.cells import canonical
-from thinrank.tables.columns import check_predictors, key_of, take_rows, text_columns, to_frame
+from thinrank.tables.columns import check_predictors, key_of, take_rows, to_frame
 from thinrank.tables.errors import TableError, check_names, listed
 from thinrank.tables.read import ReadOptions, Table, read_cells
 
 _UNIQUE = 0.8  # smallest share of different cells in a column that can be a key
 _SHARED = 0.5  # smallest share of them that the other file has
+_FEW = 20  # columns of X; quantiles of a distribution may be the cells of all columns
 # levels of keys
 _TEXTS, _EQUAL_NAMES, _OTHERS, _COUNTERS, _PERHAPS_RANKS = range(5)
 
@@ -70,35 +71,29 @@ def read_pair(
     left = replace(options, encoding=encodings[0])
     right = replace(options, encoding=encodings[-1], only=responses or None)
     X = read_cells(x, left)
+    Y = X if y is None else read_cells(y, right, "y")
+    files = X.source.file if y is None else f"{X.source.file} or {Y.source.file}"
+    check_names("--responses", responses, Y.names, Y.source.file)
+    check_names("--drop", options.drop, [*X.names, *Y.names], files)
+    if isinstance(options.index, str):
+        check_names("--index", [options.index], [*X.names, *Y.names], files)
     if y is None:
-        check_names("--responses", responses, X.names, X.file)
         key, own = key_of(X, options), replace(left, drop={*options.drop, *responses})
-        _check_dropped(options, X)
-        frames = to_frame(X, own, key), to_frame(X, right, key, responses)[list(responses)]
-        if not frames[0].shape[1]:
-            raise TableError("all columns are responses; none is left as predictor", file=X.file)
-        how = f"Predictors and responses are columns of {X.file}"
+        predictors, answers = to_frame(X, own, key), to_frame(X, right, key, responses)
+        answers = answers[list(responses)]
+        if not predictors.shape[1]:
+            raise X.source.error("all columns are responses; none is left as predictor")
+        how = f"Predictors and responses are columns of {files}"
     else:
-        Y = read_cells(y, right, "y")
-        check_names("--responses", responses, Y.names, Y.file)
-        _check_dropped(options, X, Y)
-        if isinstance(options.index, str):
-            names = [*X.names, *Y.names]
-            check_names("--index", [options.index], names, f"{X.file} or {Y.file}")
-        frames, how = _paired(X, Y, left, right, join)
-    _check_no_copies(*frames)
-    predictors = check_predictors(frames[0], options)
-    return predictors, frames[1].set_axis(predictors.index), how
-
-
-def _check_dropped(options: ReadOptions, *tables: Table) -> None:
-    names = [name for table in tables for name in table.names]
-    check_names("--drop", options.drop, names, " or ".join(table.file for table in tables))
+        predictors, answers, how = _paired(X, Y, left, right, join)
+    _check_no_copies(predictors, answers)
+    check_predictors(predictors, options)
+    return predictors, answers.set_axis(predictors.index), how
 
 
 def _paired(
     X: Table, Y: Table, left: ReadOptions, right: ReadOptions, join: str | None
-) -> tuple[tuple[Any, Any], str]:
+) -> tuple[Any, Any, str]:
     if join is not None:
         keys = [_Key(0, X.position(join), Y.position(join))]
     else:
@@ -106,118 +101,96 @@ def _paired(
     kept = [key for key in keys if not {X.names[key.x], Y.names[key.y]}.intersection(left.drop)]
     keys = kept or ([] if left.index is False else keys)
     keys = [key for key in keys if key.level == keys[0].level or keys[0].level == _COUNTERS]
-    arrays = not any(
-        table.style or table.texts or not table.file.lower().endswith((".npy", ".npz"))
-        for table in (X, Y)
-    )
-    if left.index is False or (not keys and arrays):  # matrices have no names
-        return _by_position(X, Y, left, right, keys), "Rows are paired by position"
+    arrays = all(table.source.file.lower().endswith((".npy", ".npz")) for table in (X, Y))
+    if left.index is False or (not keys and arrays and not X.texts and not Y.texts):
+        _check_length(X, Y)
+        _check_order(X, Y, keys)
+        own, other = key_of(X, replace(left, index=False)), key_of(Y, replace(right, index=False))
+        how = "Rows are paired by position"
+        return to_frame(X, left, own), to_frame(Y, right, other, Y.names), how
     if not keys:
         _check_length(X, Y)
         raise TableError(
-            f"no column has the same values in {X.file} and in {Y.file}, so it is not known which "
-            "rows belong together: put names of the rows into both files, or give --no-index if "
-            "the rows of both are in the same order"
+            f"no column has the same values in {X.source.file} and in {Y.source.file}, so it is "
+            "not known which rows belong together: put names of the rows into both files, or give "
+            "--no-index if the rows of both are in the same order"
         )
-    key, (x_rows, y_rows) = _best(X, Y, keys, inner=join is not None)
-    frames = (
-        take_rows(to_frame(X, left, key.x), x_rows),
-        take_rows(to_frame(Y, right, key.y, Y.names), y_rows),
-    )
+    key, x_rows, y_rows = _best(X, Y, keys, inner=join is not None)
+    predictors = take_rows(to_frame(X, left, key.x), x_rows)
+    responses = take_rows(to_frame(Y, right, key.y, Y.names), y_rows)
     a, b = X.names[key.x] or "1", Y.names[key.y] or "1"
     where = f"column {a!r}" if a == b else f"columns {a!r} and {b!r}"
-    order = "" if x_rows == y_rows else f"; {Y.file} is in another order"
-    return frames, f"Rows are paired by {where}{order}"
+    order = "" if x_rows == y_rows else f"; {Y.source.file} is in another order"
+    return predictors, responses, f"Rows are paired by {where}{order}"
 
 
-def _by_position(
-    X: Table, Y: Table, left: ReadOptions, right: ReadOptions, keys: list[_Key]
-) -> tuple[Any, Any]:
-    """Rows by their positions; an error if a key tells that they are in another order."""
-    _check_length(X, Y)
+def _check_order(X: Table, Y: Table, keys: list[_Key]) -> None:
+    """Raise an error if a key tells that the rows are not in the same order."""
     keys = [key for key in keys if key.level == keys[0].level]
     cells = [(_names(X, key.x), _names(Y, key.y)) for key in keys]
+    if any(x == y for x, y in cells):
+        return
     for key, (x, y) in zip(keys, cells, strict=True):
-        if any(one == other for one, other in cells):
-            break
         if key.level < _COUNTERS or sorted(x) == sorted(y):
             raise TableError(
-                f"rows are not in the same order: {X.names[key.x]!r} of {X.file} and "
-                f"{Y.names[key.y]!r} of {Y.file} have the same values in different rows; leave out "
-                "--no-index to pair the rows by them, or leave the columns out with --drop"
+                f"rows are not in the same order: {_columns(X, Y, key)} have the same values in "
+                "different rows; leave out --no-index to pair the rows by them, or leave the "
+                "columns out with --drop"
             )
-    own, other = key_of(X, replace(left, index=False)), key_of(Y, replace(right, index=False))
-    return to_frame(X, left, own), to_frame(Y, right, other, Y.names)
+
+
+def _columns(X: Table, Y: Table, key: _Key) -> str:
+    """The columns of a key, for messages."""
+    pair = ((X, key.x), (Y, key.y))
+    return " and ".join(f"{table.names[j] or '1'!r} of {table.source.file}" for table, j in pair)
 
 
 def _check_length(X: Table, Y: Table) -> None:
-    n, m = len(X.lines), len(Y.lines)
+    n, m = len(X.numbers), len(Y.numbers)
     if n == m:
         return
-    longer = X if n > m else Y
+    longer = (X if n > m else Y).source
     near = abs(n - m) == 1 and longer.style and not longer.named
     question = f"; is the first row of {longer.file} a header? Then give --header" if near else ""
     raise TableError(
-        f"{X.file} has {n} rows and {Y.file} has {m}; rows must belong "
-        f"together by a column that both files have (--join COLUMN), or by position{question}"
+        f"{X.source.file} has {n} rows and {Y.source.file} has {m}; rows must belong together by "
+        f"a column that both files have (--join COLUMN), or by position{question}"
     )
 
 
-def _agrees(key: _Key, X: Table, Y: Table, index: str | bool | None) -> bool:
-    """Whether a key is the column that was given, in every table that has it."""
-    if not isinstance(index, str):
-        return True
-    given = [name == index for name in (X.names[key.x], Y.names[key.y])]
-    return any(given) and given == [index in X.names, index in Y.names]
-
-
-_Places = tuple[list[int], list[int]]
-
-
-def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, _Places]:
+def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, list[int], list[int]]:
     """The first key that pairs all rows; an error if none does, or another in a different way."""
-    found: tuple[_Key, _Places] | None = None
-    errors = []
+    found, errors = [], []
     for key in keys:
         try:
-            others = _places(X, Y, key, inner)
+            found.append((key, *_places(X, Y, key, inner)))
         except TableError as error:
             errors.append(error)
-            continue
-        if found is None:
-            if errors and keys[0].level == _COUNTERS < key.level:
-                break
-            found = key, others
-        first, places = found
-        twice = key.level > first.level and (key.x == first.x or key.y == first.y)
-        if others != places and not twice:  # a response may have the ranks 1, 2, … of the ids
-            pairs = [
-                f"{X.names[each.x] or '1'!r} of {X.file} and {Y.names[each.y] or '1'!r} of {Y.file}"
-                for each in (first, key)
-            ]
-            raise TableError(
-                f"columns {pairs[0]} would pair other rows than {pairs[1]}; give the one that has "
-                "the names of the rows: --index COLUMN"
-            )
-    if found is None:
+    if not found or (errors and keys[0].level == _COUNTERS < found[0][0].level):
         raise errors[0]
-    first, places = found
-    raw_x, raw_y = X.text(first.x), Y.text(first.y)
-    for i, j in zip(*places, strict=True):
-        if raw_x[i] != raw_y[j]:
-            Y.notes.append(
-                "names of rows are written differently in the files, such as "
-                f"{str(raw_x[i])!r} and {str(raw_y[j])!r}"
+    first, x_rows, y_rows = found[0]
+    for key, *rows in found[1:]:
+        twice = key.level > first.level and (key.x == first.x or key.y == first.y)
+        if rows != [x_rows, y_rows] and not twice:  # a response may have the ranks of the ids
+            raise TableError(
+                f"columns {_columns(X, Y, first)} would pair other rows than "
+                f"{_columns(X, Y, key)}; give the one that has the names of the rows: "
+                "--index COLUMN"
             )
-            break
-    for table, rows in ((X, places[0]), (Y, places[1])):
-        left_out, count = len(table.lines) - len(rows), len(table.lines)
-        if left_out:
-            Y.notes.append(f"{left_out} of {count} rows of {table.file} were left out")
-    return first, places
+    cells = zip(X.text(first.x)[x_rows], Y.text(first.y)[y_rows], strict=True)
+    different = next((pair for pair in cells if pair[0] != pair[1]), None)
+    if different is not None:
+        pair = f"{different[0]!r} and {different[1]!r}"
+        Y.source.notes.append(f"names of rows are written differently in the files, such as {pair}")
+    for table in (X, Y):
+        count = len(table.numbers)
+        if count > len(x_rows):
+            told = f"{count - len(x_rows)} of {count} rows of {table.source.file} were left out"
+            Y.source.notes.append(told)
+    return found[0]
 
 
-def _places(X: Table, Y: Table, key: _Key, inner: bool) -> _Places:
+def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[list[int], list[int]]:
     """Rows of X and of Y that have the same names."""
     raw_x, raw_y = X.text(key.x).tolist(), Y.text(key.y).tolist()
     x, y = _names(X, key.x), _names(Y, key.y)
@@ -227,12 +200,12 @@ def _places(X: Table, Y: Table, key: _Key, inner: bool) -> _Places:
     both = [name for name in x if name in there]
     if not both:
         raise TableError(
-            f"columns {X.names[key.x]!r} of {X.file} and of {Y.file} have no value in common: "
+            f"columns {_columns(X, Y, key)} have no value in common: "
             f"{listed(raw_x[:2])}, and {listed(raw_y[:2])}"
         )
     if len(both) < max(len(x), len(y)) and not inner:
         only = [
-            f"{len(lost)} only in {table.file}: {listed(lost)}"
+            f"{len(lost)} only in {table.source.file}: {listed(lost)}"
             for table, raw, own, others in ((X, raw_x, x, there), (Y, raw_y, y, here))
             if (lost := [cell for cell, name in zip(raw, own, strict=True) if name not in others])
         ]
@@ -252,17 +225,18 @@ def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
     rows = defaultdict(list)
     for i, cell in enumerate(cells):
         rows[cell].append(i)
-        if not cell:
-            raise table.error("the name of this row is missing", i, table.names[place])
     for name, found in rows.items():
-        if len(found) > 1:
-            lines = [str(table.lines[i]) for i in found]
-            raise table.error(
+        lines = [str(table.source.lines[i]) for i in found]
+        if not name:
+            told = "the name of this row is missing"
+        elif len(found) > 1:
+            told = (
                 f"names of rows must be different: {name!r} is in rows "
-                f"{', '.join(lines[:-1][:4])} and {lines[-1]}",
-                found[0],
-                table.names[place],
+                f"{', '.join(lines[:-1][:4])} and {lines[-1]}"
             )
+        else:
+            continue
+        raise table.source.error(told, found[0], table.names[place])
     return {name: found[0] for name, found in rows.items()}
 
 
@@ -276,7 +250,7 @@ def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
     order = np.argsort(probes, axis=None)
     ordered, owners = probes.ravel()[order], order % a.shape[1]
     keys: list[_Key] = []
-    for dense in (False, True):  # quantiles of a distribution may be the cells of all columns
+    for dense in (False, True):
         for k in np.flatnonzero(b_count > 1).tolist() if not keys else ():
             values = np.unique(b[~np.isnan(b[:, k]), k])
             ends = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
@@ -285,17 +259,28 @@ def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
             unique = (a_count >= _UNIQUE * len(a)) | (b_count[k] >= _UNIQUE * len(b))
             enough = _SHARED * np.maximum(a_count, b_count[k])
             near = unique & (4 * hits >= len(probes)) & (np.minimum(a_count, b_count[k]) >= enough)
-            for j in np.flatnonzero(near & ((a_dense | b_dense[k]) == dense)).tolist():
-                if np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
-                    key = _Key(_level(X, Y, j, k, dense), j, k)
-                    keys += [key] * _agrees(key, X, Y, index)
+            found = np.flatnonzero(near & ((a_dense | b_dense[k]) == dense)).tolist()
+            if len(found) > _FEW:
+                found = [j for j in found if X.names[j] == Y.names[k]]
+            for j in found:
+                given = not isinstance(index, str) or _is_given(index, X, Y, j, k)
+                if given and np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
+                    keys.append(_Key(_level(X, Y, j, k, dense), j, k))
     return sorted(keys)
+
+
+def _is_given(index: str, X: Table, Y: Table, j: int, k: int) -> bool:
+    """Whether a column of X and one of Y are the given one, in every table that has it."""
+    return all(
+        table.names[place] == index or index not in table.names for table, place in ((X, j), (Y, k))
+    )
 
 
 def _level(X: Table, Y: Table, j: int, k: int, dense: bool) -> int:
     if not dense and (X.is_text(j).any() or Y.is_text(k).any()):
         return _TEXTS
-    equal = X.named and Y.named and canonical(X.names[j]) == canonical(Y.names[k])
+    named = X.source.named and Y.source.named
+    equal = named and canonical(X.names[j]) == canonical(Y.names[k])
     if dense:
         return _COUNTERS if equal else _PERHAPS_RANKS
     return _EQUAL_NAMES if equal else _OTHERS
@@ -325,13 +310,13 @@ def _count_different(codes: np.ndarray) -> np.ndarray:
 
 def _check_no_copies(X: Any, Y: Any) -> None:
     """Raise an error if a response is among the predictors, which would predict it perfectly."""
-    known = _contents(X)
-    cells = set(known.values())
+    known = {name: _content(column) for name, column in X.items()}
+    contents = set(known.values())
     copies = [
         name
-        for name, content in _contents(Y).items()  # equal numbers need equal names
-        if known.get(name) == content or (content in cells and Y[name].nunique() > 1)
-    ]
+        for name, content in ((name, _content(column)) for name, column in Y.items())
+        if known.get(name) == content or (content in contents and Y[name].nunique() > 1)
+    ]  # equal constants need equal names
     if copies:
         files = X.attrs["source"].file, Y.attrs["source"].file
         raise TableError(
@@ -341,10 +326,8 @@ def _check_no_copies(X: Any, Y: Any) -> None:
         )
 
 
-def _contents(frame: Any) -> dict[str, object]:
+def _content(column: Any) -> object:
     """What tells the cells of a column from those of others."""
-    texts = text_columns(frame)
-    numbers = frame.drop(columns=texts)
-    rows = np.ascontiguousarray(numbers.to_numpy().T + 0.0)  # no negative zeros
-    found = {name: row.tobytes() for name, row in zip(numbers, rows, strict=True)}
-    return found | {name: tuple(frame[name].where(frame[name].notna(), None)) for name in texts}
+    if str(column.dtype) == "category":
+        return tuple(column.astype("object").fillna(""))
+    return (column.to_numpy() + 0.0).tobytes()  # no negative zeros
