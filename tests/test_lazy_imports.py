@@ -81,22 +81,6 @@ def test_subpackages_load_on_first_use():
     assert done.stdout == "", done.stderr
 
 
-def test_all_names_are_there():
-    namespace = {}
-    exec("from thinrank import *", namespace)
-    assert set(tr.__all__) <= set(namespace)
-    assert set(tr.__all__) <= set(dir(tr))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = tr.nothing
-
-
-@pytest.mark.parametrize("module", [tr, tr.losses])
-def test_every_public_name_is_found(module):
-    for name in module.__all__:
-        found = getattr(module, name)
-        assert getattr(found, "__name__", name) in (name, f"{module.__name__}.{name}")
-
-
 def test_the_package_is_pickled_by_name():
     """joblib pickles functions of a script together with the modules that they use."""
     assert pickle.loads(pickle.dumps(tr)) is tr

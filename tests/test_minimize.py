@@ -5,7 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank.core.result import Outcome, Record
-from thinrank.losses import Custom, Denoising, LeastSquares, PerTask
+from thinrank.losses import Custom, Denoising, LeastSquares
 from thinrank.solvers import GDT, Pursuit
 
 SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
@@ -104,16 +104,6 @@ def test_a_missing_capability_is_named():
         tr.minimize(custom, rank=1, solver="pursuit")
 
 
-def test_the_limit_on_iterations_is_said():
-    loss, _ = regression()
-    answer = tr.minimize(loss, max_iter=3, **SIZES)
-    assert answer.status.outcome is Outcome.ITERATION_LIMIT
-    history = answer.history
-    assert answer.n_iter == len(history) == len(history.objectives) == len(history.changes) == 3
-    assert history.seconds == history[-1].seconds > 0
-    assert "limit of 3 iterations" in str(answer.status)
-
-
 @pytest.mark.parametrize("solver", ["gdt", "pursuit"])
 def test_a_callback_gets_records_and_may_stop(solver):
     loss, _ = regression(noise=2.0)
@@ -140,27 +130,8 @@ def test_nothing_to_fit_is_rank_zero():
     assert answer.n_iter == 0
 
 
-def test_data_of_lower_rank_are_said():
-    M = np.outer([1.0, 2.0, 3.0, 0.0], [1.0, 0.0, 2.0])
-    answer = tr.minimize(Denoising(M), rank=2, solver="pursuit")
-    assert answer.factors.rank == 1
-    assert "The estimate has rank 1, lower than the requested rank 2." in str(answer.status)
-
-
 @pytest.mark.parametrize("kind", [np.random.default_rng, np.random.RandomState, int])
 def test_random_states(kind):
     loss, _ = regression()
     one, other = (tr.minimize(loss, random_state=kind(1), **SIZES).value for _ in range(2))
     assert one == pytest.approx(other, rel=1e-9)
-
-
-def test_pursuit_on_tasks_with_common_rows_is_least_squares():
-    """PerTask with the same rows for all tasks is least squares, which needs no majorizer."""
-    loss, _ = regression()
-    X, Y = np.asarray(loss.X.columns(np.arange(12))), np.asarray(loss.Y.columns(np.arange(8)))
-    task = np.tile(np.arange(8), 60)
-    split = PerTask(np.repeat(X, 8, axis=0), Y.ravel(), task)
-    ours = tr.minimize(split, solver="pursuit", **SIZES)
-    exact = tr.minimize(loss, solver="pursuit", **SIZES)
-    assert ours.value == pytest.approx(exact.value, rel=1e-6)
-    np.testing.assert_allclose(ours.factors.theta, exact.factors.theta, atol=1e-3)

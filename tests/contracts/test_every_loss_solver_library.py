@@ -152,17 +152,3 @@ def test_contract(library, reference, dtype, kind, settings):
     assert value == pytest.approx(answer.value, rel=1e-4 if dtype == "float32" else 1e-7)
     expected = reference(kind, settings).value
     assert answer.value == pytest.approx(expected, rel=1e-2 if dtype == "float32" else 1e-6)
-
-
-def fit(X, Y, **settings):
-    limits = {"rank": RANK, "row_sparsity": ROWS, "column_sparsity": COLUMNS}
-    return tr.minimize(LeastSquares(X, Y, form="direct"), **limits, **settings)
-
-
-@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
-@pytest.mark.parametrize("scale", [1e-4, 1e4])
-def test_answers_do_not_depend_on_the_units_of_the_responses(update, scale):
-    X, Y, *_ = data()
-    one, other = (fit(X, factor * Y, solver=GDT(update=update)) for factor in (1.0, scale))
-    assert other.value == pytest.approx(scale**2 * one.value, rel=1e-6)
-    np.testing.assert_allclose(other.factors.theta / scale, one.factors.theta, atol=1e-4)

@@ -1,7 +1,6 @@
 """Progress bars, drawn into a string."""
 
 import io
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -56,11 +55,3 @@ def test_shown_bar_calls_the_callback_and_returns_its_answer(capsys):
         assert [both(record(i)) for i in (1, 2)] == [False, True]
     assert seen == [1, 2]
     assert "2/5 iteration no. 2" in capsys.readouterr().err
-
-
-def test_rich_is_needed_only_by_a_bar_that_is_shown(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rich", None)
-    with progress_bar("fitting", 2, show=False) as update:
-        update(1)
-    with pytest.raises(ImportError), progress_bar("fitting", 2):
-        pass

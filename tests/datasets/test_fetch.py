@@ -1,7 +1,6 @@
 """The fetch functions, with files as they are on the network where these are at hand."""
 
 import hashlib
-import inspect
 import os
 from pathlib import Path
 
@@ -108,13 +107,3 @@ def test_reading_arff(monkeypatch, tmp_path):
 def test_unknown_name():
     with pytest.raises(ValueError, match=r"name must be one of atp1d, .*wq, got 'boston'"):
         fetch_multi_target("boston")
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in datasets.__all__ if name[:5] in ("fetch", "load_")]
-)
-def test_every_docstring_has_its_sections(name):
-    text = inspect.getdoc(getattr(datasets, name))
-    for section in ("Parameters", "Returns", "References"):
-        assert text.count(f"\n{section}\n") == 1
-    assert "    DESCR : str\n" in text

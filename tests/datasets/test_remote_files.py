@@ -133,3 +133,10 @@ def test_addresses_are_fixed_versions():
         assert rest
         assert (len(commit), len(checksum)) == (40, len("sha256:") + 64)
         assert set(commit + checksum.removeprefix("sha256:")) <= set("0123456789abcdef")
+
+
+@pytest.mark.parametrize("host", ["example.org", "192.0.2.1"])
+def test_no_test_reaches_another_machine(host):
+    """What all tests rely on: fits, pages and commands run in them without a network."""
+    with pytest.raises(AssertionError, match=f"a connection to {host}"):
+        socket.create_connection((host, 80), timeout=1)

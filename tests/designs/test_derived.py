@@ -111,23 +111,6 @@ def test_sparse_blocks_their_rows_and_standardization():
     np.testing.assert_allclose(found[:, live], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", ["pursuit", "gdt"])
-def test_the_estimator_does_not_see_the_difference(solver):
-    rng = np.random.default_rng(2)
-    block = rng.standard_normal((40, 6))
-    X = np.kron(np.eye(2), block)
-    theta = np.zeros((12, 5))
-    theta[[1, 8, 9]] = np.outer([1, 2, 3], rng.standard_normal(5))
-    Y = X @ theta + 0.01 * rng.standard_normal((80, 5))
-    options = {"standardize": False, "fit_intercept": False, "solver": solver}
-    fits = [
-        tr.SparseReducedRankRegressor(1, 3, None, **options).fit(x, Y)
-        for x in (X, BlockDiagonal([Dense(block)] * 2))
-    ]
-    assert fits[0].row_support_.tolist() == fits[1].row_support_.tolist() == [1, 8, 9]
-    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
-
-
 def test_blocks_that_do_not_fit_together():
     with pytest.raises(ValueError, match="blocks must contain at least one design"):
         BlockDiagonal([])

@@ -69,16 +69,6 @@ def test_nothing_to_fit_is_rank_zero(constant):
     assert est.transform(X).shape == (20, 0)
 
 
-def test_a_rank_that_the_data_do_not_carry():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 6))
-    Y = np.outer(X[:, 0], rng.standard_normal(5))
-    est = fit(X, Y, rank=3, start="spectral")  # XᵀY has rank 1
-    assert est.rank_ == 1
-    assert "rank 1, lower than the requested rank 3" in str(est.status_)
-    np.testing.assert_allclose(est.predict(X), Y, atol=1e-5)
-
-
 GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from family_problems import (
     FAMILIES,
     K,
@@ -212,18 +211,6 @@ def test_entries_of_weight_zero_do_not_matter():
         one.value_and_gradient(point()), other.value_and_gradient(point()), strict=True
     ):
         np.testing.assert_allclose(a, b, atol=1e-6)
-
-
-def test_sparse_predictors():
-    given = arguments("bernoulli", "everything")
-    given["X"][np.abs(given["X"]) < 0.7] = 0
-    dense = GeneralizedLinear(family=FAMILIES["bernoulli"], **given)
-    given["X"] = sp.csr_array(given["X"])
-    sparse = GeneralizedLinear(family=FAMILIES["bernoulli"], **given)
-    for a, b in zip(
-        dense.value_and_gradient(point()), sparse.value_and_gradient(point()), strict=True
-    ):
-        np.testing.assert_allclose(a, b, atol=1e-9)
 
 
 def test_gradient_descent_and_pursuit_agree_without_limits():

@@ -53,20 +53,6 @@ def test_groups_of_correlated_predictors():
     assert np.mean(errors) < 0.25
 
 
-def test_badly_scaled_columns():
-    for seed in range(2):
-        X, Y, _ = tr.datasets.make_two_way_sparse(random_state=seed)
-        scale = 10 ** np.random.default_rng(seed).uniform(-3, 3, X.shape[1])
-        est = tr.SparseReducedRankRegressor(8, 12, 12, solver="pursuit")
-        plain = est.fit(X, Y)
-        rows, columns, fitted = plain.row_support_, plain.column_support_, plain.predict(X)
-        scaled = est.fit(X * scale, Y)
-        np.testing.assert_array_equal(scaled.row_support_, rows)
-        np.testing.assert_array_equal(scaled.column_support_, columns)
-        gap = np.linalg.norm(scaled.predict(X * scale) - fitted) / np.linalg.norm(fitted)
-        assert gap < 1e-6
-
-
 @pytest.mark.parametrize("solver", ["pursuit", "gdt"])
 def test_norwegian_paper(solver):
     paper = tr.datasets.load_norwegian_paper(as_frame=False)

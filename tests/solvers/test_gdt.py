@@ -91,20 +91,6 @@ def test_a_start_is_balanced_and_not_changed():
     np.testing.assert_array_equal(skew.V, V)
 
 
-def test_without_limits_denoising_is_the_truncated_svd(library):
-    # Eckart-Young: a problem whose answer is known
-    rng = np.random.default_rng(2)
-    basis_u = np.linalg.qr(rng.standard_normal((12, 5)))[0]
-    basis_v = np.linalg.qr(rng.standard_normal((8, 5)))[0]
-    M = (basis_u * [5, 4, 3, 0.3, 0.1]) @ basis_v.T
-    best = (basis_u[:, :3] * [5, 4, 3]) @ basis_v[:, :3].T
-    start = Factors(library.array(basis_u[:, :3] + 0.1), library.array(basis_v[:, :3]))
-    answer = tr.minimize(Denoising(library.array(M)), rank=3, solver=GDT(tol=1e-10), start=start)
-    assert answer.status.converged
-    np.testing.assert_allclose(library.numpy(answer.factors.theta), best, atol=1e-7)
-    assert answer.value == pytest.approx(0.5 * (0.3**2 + 0.1**2), rel=1e-6)
-
-
 def test_the_scale_of_a_loss_of_unknown_curvature_does_not_matter():
     X, Y, theta0 = data()
     known = LeastSquares(X, Y)
