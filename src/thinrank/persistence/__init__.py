@@ -5,7 +5,7 @@ them exactly, so that other programs can read them. Loading checks the files and
 that is in them.
 """
 
-from thinrank.persistence.errors import ModelFileError
+from thinrank.persistence.files import ModelFileError
 from thinrank.persistence.model import load, read_extra, save
 
 __all__ = ["ModelFileError", "load", "read_extra", "save"]

@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorModel
 from thinrank.losses.families import Family
-from thinrank.persistence.errors import ModelFileError, as_model_file_error
+from thinrank.persistence.files import ModelFileError, as_model_file_error
 
 # Storable classes by module of thinrank. None: all that the package exports.
 _CLASSES = {

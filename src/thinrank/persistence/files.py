@@ -1,8 +1,7 @@
 """The two files of a model, and its folder.
 
 ``model.json`` has a checksum and a version. ``arrays.npz`` is an uncompressed zip archive of NPY
-files, as :func:`numpy.load` reads them. That function is not used here, since it allocates memory
-for what a header declares before it knows how much data there are.
+files, as :func:`numpy.load` reads them.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import math
 import os
 import shutil
 import stat
-import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,10 +23,41 @@ from typing import IO, Any
 import numpy as np
 
 from thinrank.core.files import clear_unfinished, current_folder
-from thinrank.persistence.errors import ModelFileError, NotStorableError, as_model_file_error
 
 DOCUMENT = "model.json"
 ARRAYS = "arrays.npz"
+
+
+class ModelFileError(ValueError):
+    """A model cannot be loaded: its files are damaged, incomplete, unsafe or too new.
+
+    The message names the file and the reason.
+    """
+
+    names_place = False  # whether the message says where in the file the error is
+
+
+class NotStorableError(TypeError):
+    """A value that the format has no form for; the message names it."""
+
+
+@contextmanager
+def as_model_file_error(what: str) -> Iterator[None]:
+    """Turn every error in a block into a :class:`ModelFileError`.
+
+    Damaged files make the libraries that read them raise errors of many kinds: those of zip
+    files and of NumPy, MemoryError and RecursionError among them.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ModelFileError) and error.names_place:
+            raise
+        reason = str(error) or type(error).__name__
+        placed = ModelFileError(f"{what}: {reason}")
+        placed.names_place = True
+        raise placed from error
+
 
 # ------------------------------------------------------------------------------- the folder
 
@@ -153,7 +182,7 @@ def read_document(folder: Path) -> dict[str, Any]:
             raise ModelFileError(f"{DOCUMENT} has {size} bytes, more than any model has")
         text = file.read(_MOST_BYTES + 1)
     with as_model_file_error("model.json is not valid JSON"):
-        document = json.loads(text.decode("ascii"))
+        document = json.loads(text.decode("ascii"), parse_float=_finite, parse_constant=_finite)
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ModelFileError(
             f"model.json is not a model of thinrank: its format is not {_FORMAT!r}"
@@ -170,6 +199,12 @@ def read_document(folder: Path) -> dict[str, Any]:
             "again"
         )
     return document
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text[:80]} is not a finite number")
+    return float(text)
 
 
 def _check_version(document: dict[str, Any]) -> None:
@@ -190,11 +225,6 @@ def _check_version(document: dict[str, Any]) -> None:
 _KINDS = "biufcSUMm"
 # Longer numbers have a format that depends on the machine.
 _LONGEST = {"f": 8, "c": 16}
-# An NPY file of version 1 or 2; others have structured entries.
-_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 def storable_array(array: np.ndarray, name: str) -> np.ndarray:
@@ -247,29 +277,15 @@ def read_arrays(folder: Path, about: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _read_array(file: IO[bytes]) -> np.ndarray:
-    """Read an NPY file; memory is allocated for the data it has, not for what it declares."""
-    format_version = np.lib.format.read_magic(file)
-    if format_version not in _READERS:
-        raise ModelFileError(f"version {format_version} of the NPY format is not supported")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # about headers that write_arrays does not write
-        shape, is_fortran, dtype = _READERS[format_version](file)
-    if dtype.hasobject:
-        raise ModelFileError("it contains pickled Python objects, which are never loaded")
-    if not _is_portable(dtype):
-        raise ModelFileError(f"its type {dtype} is not supported")
-    data, count = file.read(), math.prod(shape)
-    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
-        raise ModelFileError(
-            f"it declares the shape {shape} of {dtype}, {count * dtype.itemsize} bytes, "
-            f"but has {len(data)}"
-        )
-    array = np.frombuffer(bytearray(data), dtype=dtype, count=count)
-    if dtype.kind == "U" and dtype.itemsize:
-        codes = array.view(dtype.str[0].replace("|", "=") + "u4")
-        if codes.max(initial=0) > 0x10FFFF:  # NumPy would make strings that Python cannot hold
+    array = np.lib.format.read_array(file, allow_pickle=False)
+    if file.read(1):
+        raise ModelFileError("it has more data than it declares")
+    if not _is_portable(array.dtype):
+        raise ModelFileError(f"its type {array.dtype} is not supported")
+    if array.dtype.kind == "U" and array.size:
+        codes = np.ascontiguousarray(array).view(array.dtype.str[0] + "u4")
+        if codes.max() > 0x10FFFF:  # NumPy would make strings that Python cannot hold
             raise ModelFileError("it has characters that do not exist")
-    array = array.reshape(shape, order="F" if is_fortran else "C")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -8,6 +8,7 @@ them, so that a file is lost when a class is moved; and models of thinrank 0.1.0
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Callable
@@ -16,17 +17,17 @@ from typing import Any
 
 from thinrank.core.files import atomic_folder, current_folder
 from thinrank.persistence.classes import check_model
-from thinrank.persistence.errors import ModelFileError
 from thinrank.persistence.files import (
     ARRAYS,
     DOCUMENT,
+    ModelFileError,
     adopt_others,
     check_free,
     read_arrays,
     read_document,
     write_files,
 )
-from thinrank.persistence.values import Decoder, Encoder, checked_json
+from thinrank.persistence.values import Decoder, Encoder
 
 
 def save(
@@ -90,7 +91,10 @@ def save(
         raise TypeError(f"extra must be a dict or None, got {type(extra).__name__}")
     target = Path(os.path.realpath(path))  # a link to a folder stays a link
     check_free(target, overwrite)
-    more = checked_json(extra or {}, "extra")
+    try:
+        more = json.loads(json.dumps(extra or {}, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise type(error)(f"extra must be plain JSON: {error}") from error
     encoder = Encoder()
     contents = encoder.model(estimator)
     with atomic_folder(target, adopt_others) as folder:
@@ -169,12 +173,11 @@ def read_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
     ...     tr.persistence.read_extra(f"{folder}/theta")
     {'made by': 'me'}
     """
-    return _read(path, lambda folder: checked_json(read_document(folder)["extra"], "extra"))
+    return _read(path, lambda folder: read_document(folder)["extra"])
 
 
 def _model(folder: Path) -> Any:
     document = read_document(folder)
-    checked_json(document["extra"], "extra")
     arrays = read_arrays(folder, document["arrays"])
     decoder = Decoder(arrays)
     model = decoder.model(document)
