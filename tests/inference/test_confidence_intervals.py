@@ -284,7 +284,7 @@ def test_wrong_estimators_and_data(data, est):
         intervals(tr.SparsePCA(), X, Y)
     with pytest.raises(ValueError, match='loss="squared"'):
         intervals(tr.SparseReducedRankRegressor(loss="huber"), X, Y)
-    with pytest.raises(ValueError, match="which had 60 rows, got 59"):
+    with pytest.raises(ValueError, match="which had 60 rows of positive weight, got 59"):
         intervals(est, X[:-1], Y[:-1])
     with pytest.raises(ValueError, match="do not have mean zero"):
         intervals(est, X, Y + 1)
@@ -296,3 +296,14 @@ def test_wrong_estimators_and_data(data, est):
         intervals(
             tr.SparseReducedRankRegressor(1, 1, 4), np.hstack([X[:8], X[8:16]]), Y[:8], adjust="all"
         )
+
+
+def test_large_means_and_copies_of_predictors(data):
+    X, Y, _ = data
+    est = tr.SparseReducedRankRegressor(2, 3, 3)
+    plain = tr.inference.confidence_intervals(est, X, Y, pairs="all")
+    moved = tr.inference.confidence_intervals(est, X + 1e8, Y, pairs="all")
+    np.testing.assert_allclose(moved.estimate, plain.estimate, rtol=1e-4, atol=1e-6)
+    copies = np.hstack([X, X[:, -1:]])
+    found = tr.inference.confidence_intervals(est, copies, Y)
+    assert len(found.adjusted_for) == 3

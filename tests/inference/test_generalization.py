@@ -1,6 +1,7 @@
 """Nested cross-validation: its formula, its partitions, its options."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.model_selection import KFold
@@ -131,6 +132,7 @@ def test_coverage_of_the_error_of_the_fit():
         ({"level": 0}, "level must be"),
         ({"n_repeats": 0}, "n_repeats must be"),
         ({"groups": [1, 2]}, "one entry per row"),
+        ({"groups": [None] * 40}, "groups must not have missing"),
     ],
 )
 def test_wrong_arguments(data, options, message):
@@ -140,10 +142,15 @@ def test_wrong_arguments(data, options, message):
 
 def test_missing_and_constant_responses(data):
     X, Y = data
-    with pytest.raises(ValueError, match="complete and finite"):
+    with pytest.raises(ValueError, match="must be complete"):
         generalization(LinearRegression(), X, np.where(Y[0, 0] == Y, np.nan, Y))
     with pytest.raises(ValueError, match="same number of rows"):
         generalization(LinearRegression(), X[:-1], Y)
     found = generalization(RidgeCV(), X, np.column_stack([Y[:, 0], np.ones(40)]), n_repeats=1, cv=3)
     assert np.isnan(found.response_estimate[1])
     assert found.estimate == pytest.approx(found.response_estimate[0])
+    frames = pd.DataFrame(X), pd.DataFrame(Y, index=range(39, -1, -1))
+    with pytest.raises(ValueError, match="same names in another order"):
+        generalization(LinearRegression(), *frames)
+    with pytest.raises(ValueError, match="at least 6 rows"):
+        generalization(LinearRegression(), X[:5], Y[:5])

@@ -155,7 +155,7 @@ def test_one_response_and_sparse_predictors():
         ({"robust": "auto"}, "robust must be True or False, got 'auto'"),
         ({"method": "fixed_knockoffs", "X": np.eye(20)[:, :15]}, "needs at least 2p . 1 rows"),
         ({"adjust_for": "all", "X": np.eye(20)[:, :18]}, "more rows than predictors"),
-        ({"Y": np.where(np.eye(20) > 0, np.nan, 1.0)}, "no missing entries, got 20"),
+        ({"Y": np.where(np.eye(20) > 0, np.nan, 1.0)}, "must be complete, got 20 missing"),
         ({"Y": np.full((20, 2), np.inf)}, "Y must be finite"),
         ({"X": np.full((20, 2), np.nan)}, "X contains NaN"),
         ({"Y": np.ones((19, 2))}, "X has 20, Y has 19"),
@@ -167,3 +167,12 @@ def test_bad_arguments(arguments, message):
     data = {"X": rng.standard_normal((20, 4)), "Y": rng.standard_normal((20, 3))}
     with pytest.raises(ValueError, match=message):
         select(**(data | arguments))
+
+
+def test_categories_are_encoded_as_in_fits():
+    X, Y = easy(p=5, rows=2)
+    site = np.random.default_rng(1).permutation(np.repeat(["a", "b", "c"], [40, 30, 20]))
+    frame = pd.DataFrame(X, columns=list("vwxyz")).assign(site=pd.Categorical(site))
+    found = select(frame, Y + 3.0 * (site == "b")[:, None])
+    assert found.feature_names == [*"vwxyz", "site=b", "site=c"]
+    assert set(found.names) >= {"v", "w", "site=b"}

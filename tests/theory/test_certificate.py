@@ -194,23 +194,27 @@ def test_special_fits():
         ranks=[1], row_sparsities=[2], column_sparsities=[4], ridges=[0.1], cv=2
     ).fit(X, 3 * X[:, :1] + Y)
     assert tr.theory.certificate(searched, X, 3 * X[:, :1] + Y).is_optimal
+    constant = tr.SparseReducedRankRegressor(1, 2, 2).fit(np.ones_like(X), Y)
+    assert tr.theory.certificate(constant, np.ones_like(X), Y).is_optimal
 
 
 def test_what_is_not_covered_is_said():
     X, Y = data()
     est = tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y)
+    with pytest.raises(ValueError, match="do not have mean zero"):
+        tr.theory.certificate(est, X, Y + 1)
     with pytest.raises(ValueError, match="must be those of fit, which had 30 rows"):
         tr.theory.certificate(est, X[:20], Y[:20])
     with pytest.raises(ValueError, match=r"Y must be the responses of fit, of shape \(30, 5\)"):
         tr.theory.certificate(est, X, Y[:, :3])
     hole = Y.copy()
     hole[0, 0] = np.nan
-    with pytest.raises(ValueError, match="Y has missing entries"):
+    with pytest.raises(ValueError, match="Y must be complete, got 1 missing"):
         tr.theory.certificate(est, X, hole)
     glm = tr.SparseReducedRankGLM("poisson", rank=1, row_sparsity=2, column_sparsity=2)
     glm.fit(X, np.round(np.exp(Y / 9)))
     with pytest.raises(TypeError, match="got SparseReducedRankGLM"):
         tr.theory.certificate(glm, X, Y)
     huber = tr.SparseReducedRankRegressor(1, 2, 2, loss="huber").fit(X, Y)
-    with pytest.raises(ValueError, match=r'covers loss="squared", got .*huber'):
+    with pytest.raises(ValueError, match=r"must have loss=.*huber"):
         tr.theory.certificate(huber, X, Y)

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg, stats
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from thinrank import arrays
-from thinrank.core import resources
-from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
-from thinrank.estimators.findings import findings
-from thinrank.estimators.regressor import SparseReducedRankRegressor
-from thinrank.estimators.validation import check_loss, check_new_X, has_missing
+from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.fitted_data import dense_columns, fitted_data
+from thinrank.estimators.validation import check_new_X
 from thinrank.inference.structure import DEPENDENT
 from thinrank.inference.tangent_model import (
     SUFFICIENCY_LEVEL,
@@ -47,15 +43,17 @@ class FittedSupports:
     def __init__(
         self, est: Any, X: Any, Y: Any, adjust: str, rank: int | str | None, of: str
     ) -> None:
-        est = _fitted(est, X, Y)
-        design = check_new_X(est, X)
-        resources.check_fits(design.shape, 8, "X as a dense matrix", "pass fewer predictors")
-        dense, target = _dense(design), _responses(est, Y, design.shape[0])
-        _check_same_data(est, X, target)
+        if isinstance(est, FactorRegressor) and not hasattr(est, "factors_"):
+            est = clone(est).fit(X, Y)
+        data = fitted_data(est, X, Y)
         self.estimator, self.asked_rank, self.layers = est, rank, of == "layers"
         self.kept = np.asarray(est.kept_, dtype=np.int64)
-        found = findings(est)
-        self.predictor_names, self.response_names = found.predictor_names, found.response_names
+        self.predictor_names, self.response_names = data.predictor_names, data.response_names
+        dense, target = dense_columns(data.design), data.Y
+        lengths = np.linalg.norm(dense, axis=0)
+        # (n_features,) means, which are taken off, so that large ones do not hide what varies
+        self.means = dense.mean(axis=0) if est.fit_intercept else np.zeros(dense.shape[1])
+        dense = dense - self.means
         # (n_samples, used) the intercept and the predictors that are always kept, and the
         # coefficients and residuals of X and Y in a regression on them
         self.basis = _basis(dense, est.fit_intercept, self.kept)
@@ -63,6 +61,7 @@ class FittedSupports:
         self.X, self.Y = dense - self.basis @ self.X_basis, target - self.basis @ self.Y_basis
         squares, used = np.sum(dense**2, axis=0), self.basis.shape[1]
         alive = np.sum(self.X**2, axis=0) > DEPENDENT * squares
+        alive &= squares > (1e-12 * lengths) ** 2  # others are rounding errors
         self.constant = ~alive  # predictors of which nothing is left
         if np.any(np.abs(self.Y).max() * 1e-150 > squares[alive] ** 0.5):
             raise ValueError(
@@ -73,13 +72,13 @@ class FittedSupports:
         self.columns = np.asarray(est.column_support_, dtype=np.int64)
         freedom = len(dense) - used
         if adjust == "auto":
-            enough = of == "coefficients" and freedom >= _ROWS_FOR_ALL * int(alive.sum())
-            adjust = "all" if enough else "supports"
+            enough = of == "coefficients" and freedom >= _ROWS_FOR_ALL * int(alive.sum()) > 0
+            adjust = "all" if enough and _independent(self.X[:, alive]) else "supports"
         _check_degrees(adjust, freedom, rows, int(alive.sum()))
         self.adjust = adjust
         self.fitted_rank = est.factors_.rank
-        data = self.X[:, rows], self.Y[:, self.columns]
-        self.rank = _own_rank(*data, rank, self.fitted_rank, used)
+        selected = self.X[:, rows], self.Y[:, self.columns]
+        self.rank = _own_rank(*selected, rank, self.fitted_rank, used)
         # predictors that the fit lacks but the data show clearly, and those of the model
         self.added = np.empty(0, dtype=np.int64)
         if self.rank:
@@ -108,7 +107,7 @@ class FittedSupports:
 
     def new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """New rows of X: their part in the basis, and the rest of the adjusted predictors."""
-        dense = _dense(check_new_X(self.estimator, X))
+        dense = dense_columns(check_new_X(self.estimator, X)) - self.means
         basis = _basis(dense, self.estimator.fit_intercept, self.kept)
         return basis, (dense - basis @ self.X_basis)[:, self.adjusted]
 
@@ -125,6 +124,10 @@ def _own_rank(A: np.ndarray, Y: np.ndarray, rank: int | str | None, fitted: int,
             f"the fit, got {rank}"
         )
     return int(rank)
+
+
+def _independent(X: np.ndarray) -> bool:
+    return int(np.linalg.matrix_rank(X / np.linalg.norm(X, axis=0), tol=1e-6)) == X.shape[1]
 
 
 def _basis(X: np.ndarray, intercept: bool, kept: np.ndarray) -> np.ndarray:
@@ -180,54 +183,6 @@ def residual_columns(columns: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np
     return rest, np.where(squares > DEPENDENT * before, squares, 0.0)
 
 
-def _fitted(est: Any, X: Any, Y: Any) -> Any:
-    if not isinstance(est, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
-        raise TypeError(
-            "est must be a SparseReducedRankRegressor or SparseReducedRankRegressorCV, got "
-            f"{type(est).__name__}"
-        )
-    if check_loss(est.loss) is not None:
-        raise ValueError(
-            f'est must have loss="squared", got loss={est.loss!r}: the intervals are those of '
-            "least squares"
-        )
-    if not hasattr(est, "factors_"):
-        return clone(est).fit(X, Y)
-    check_is_fitted(est)
-    return est
-
-
-def _responses(est: Any, Y: Any, samples: int) -> np.ndarray:
-    target = np.asarray(arrays.to_numpy(Y) if arrays.is_array(Y) else Y, dtype=np.float64)
-    target = target[:, None] if target.ndim == 1 else target
-    expected = samples, est.factors_.shape[1]
-    if target.shape != expected:
-        raise ValueError(f"Y must be the responses of fit, of shape {expected}, got {target.shape}")
-    if has_missing(target):
-        raise ValueError(
-            "Y must be complete, got missing entries: leave out the rows or responses that have "
-            "them and fit again"
-        )
-    return target
-
-
-def _check_same_data(est: Any, X: Any, Y: np.ndarray) -> None:
-    """Raise a ValueError if the fit is to other data, or weighted, as far as that shows cheaply."""
-    if len(Y) != est.n_samples_:
-        raise ValueError(
-            f"X and Y must be the data of fit, which had {est.n_samples_} rows, got {len(Y)}"
-        )
-    if not est.fit_intercept:
-        return
-    left = (Y - arrays.to_numpy(est.predict(X)).reshape(Y.shape)).mean(axis=0)
-    # single precision and the tolerance of the solver stay far below a thousandth
-    if np.any(np.abs(left) > 1e-3 * Y.std(axis=0) + 1e-12 * np.abs(Y).max(axis=0)):
-        raise ValueError(
-            "X and Y must be the data of fit, without sample_weight: the residuals of this fit to "
-            "them do not have mean zero"
-        )
-
-
 def _check_degrees(adjust: str, samples: int, rows: np.ndarray, features: int) -> None:
     size = len(rows) if adjust == "supports" else features
     if samples - size >= 3:
@@ -241,8 +196,3 @@ def _check_degrees(adjust: str, samples: int, rows: np.ndarray, features: int) -
         f"the fit has {size} predictors for {samples} degrees of freedom, which leaves none for "
         'the noise: use a sparser fit (row_sparsity=..., refit_rule="thinnest")'
     )
-
-
-def _dense(design: Any) -> np.ndarray:
-    every = arrays.indices(range(design.shape[1]), design.prototype)
-    return arrays.to_numpy(design.columns(every)).astype(np.float64)

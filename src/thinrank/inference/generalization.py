@@ -19,7 +19,8 @@ from sklearn.utils.validation import has_fit_parameter
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.input_types import column_names
+from thinrank.estimators.fitted_data import complete_responses
+from thinrank.estimators.input_types import check_row_names, column_names
 from thinrank.inference.results import Generalization, check_level
 from thinrank.minimize import check_size, seed_from
 
@@ -101,8 +102,9 @@ def generalization(
     """
     check_size("n_repeats", n_repeats, 10**6, "partitions")
     check_level(level)
+    check_row_names(X, Y)
     target = _checked_responses(Y, metric)
-    loss, n = _loss(metric, target), len(target)
+    n = len(target)
     if n != np.shape(X)[0]:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {np.shape(X)[0]}, Y has {n}"
@@ -110,11 +112,14 @@ def generalization(
     members = _group_numbers(groups, n)
     units, unit = int(members.max()) + 1, "rows" if groups is None else "groups"
     whole = isinstance(cv, Integral) and not isinstance(cv, bool)
+    if units < 6:
+        raise ValueError(f"there must be at least 6 {unit}, two in each of 3 folds, got {units}")
     if not whole or not 3 <= cv <= units // 2:
         raise ValueError(
             f"cv must be from 3 to {units // 2} folds, an integer, so that each has at least two "
             f"of the {units} {unit}, got {cv!r}; groups= keeps rows together"
         )
+    loss = _loss(metric, target)
     rng, each = np.random.default_rng(seed_from(random_state)), np.arange(units) % cv
     partitions = [rng.permutation(each)[members] for _ in range(n_repeats)]
     # single folds and pairs of folds, each of which is left out of one fit
@@ -182,6 +187,8 @@ def _group_numbers(groups: Any, n: int) -> np.ndarray:
     given = np.asarray(groups)
     if given.shape != (n,):
         raise ValueError(f"groups must have one entry per row, {n} in all, got {given.shape}")
+    if given.dtype.kind in "fO" and not all(x is not None and x == x for x in given.tolist()):
+        raise ValueError("groups must not have missing entries")
     return np.unique(given, return_inverse=True)[1].reshape(-1)
 
 
@@ -293,15 +300,13 @@ def _checked_responses(Y: Any, metric: Metric) -> np.ndarray:
         return np.asarray(Y)
     if metric not in ("r2", "mse"):
         raise ValueError(f'metric must be "r2", "mse" or a function, got {metric!r}')
-    target = np.asarray(Y, dtype=np.float64)
-    if not np.all(np.isfinite(target)):
-        raise ValueError("Y must be complete and finite, got missing or infinite entries")
-    if metric == "mse" and np.abs(target).max(initial=0.0) > _LARGEST:
+    target = complete_responses(Y)
+    if np.abs(target).max(initial=0.0) > _LARGEST:
         raise ValueError(
             f"Y must be at most {_LARGEST:g}, so that powers of its errors do not overflow: "
             "divide it by a constant"
         )
-    return target[:, None] if target.ndim == 1 else target
+    return target
 
 
 def _response_names(Y: Any, target: np.ndarray) -> list[str]:

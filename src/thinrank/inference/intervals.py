@@ -311,8 +311,8 @@ def _chosen_pairs(found: FittedSupports, pairs: Any, predictors: Any, responses:
         columns = _chosen_positions("responses", responses, names[1], found.columns)
         chosen = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
     else:
-        listed = [tuple(pair) for pair in pairs]
-        if not listed or any(len(pair) != 2 for pair in listed):
+        listed = [tuple(pair) for pair in pairs] if np.ndim(pairs) == 2 else []
+        if not listed or len(listed[0]) != 2:
             raise ValueError(
                 f"pairs must be a list of (predictor, response) with at least one, got {pairs!r}"
             )
@@ -345,7 +345,7 @@ def _chosen_positions(
         return default
     if isinstance(given, str) and given == "all":
         return np.arange(len(names))
-    if isinstance(given, (str, int, np.integer)):
+    if isinstance(given, str) or np.ndim(given) == 0:
         given = [given]
     return np.asarray([_position(argument, item, names) for item in given], dtype=np.int64)
 

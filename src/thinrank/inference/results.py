@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from numbers import Real
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ class Result:
 
 def check_level(level: Any) -> None:
     """Raise a ValueError unless a confidence level is one."""
-    if isinstance(level, bool) or not (isinstance(level, (int, float)) and 0 < level < 1):
+    if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
 
 

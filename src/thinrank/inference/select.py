@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from thinrank import arrays
 from thinrank.estimators import input_types
+from thinrank.estimators.fitted_data import complete_responses
 from thinrank.estimators.validation import check_finite_predictors
 from thinrank.inference.knockoffs import (
     fixed_knockoffs,
@@ -23,9 +24,12 @@ from thinrank.inference.results import Discoveries
 from thinrank.inference.row_tests import RowTests, row_tests_given_all, row_tests_given_selected
 from thinrank.inference.structure import few_responses
 from thinrank.minimize import seed_from
+from thinrank.tables.encoding import encoded_frame
 
 _METHODS = ("auto", "row_tests", "fixed_knockoffs", "model_x_knockoffs")
 _ADJUSTMENTS = ("auto", "all", "selected")
+# What constant predictors have, of all results with one number for each predictor.
+_OF_CONSTANT = {"statistics": 0.0, "p_values": 1.0, "weights": 1.0, "adjusted_p_values": 1.0}
 
 
 class _Sample(NamedTuple):
@@ -35,17 +39,6 @@ class _Sample(NamedTuple):
     Y: np.ndarray  # (n_samples, n_varying_targets) responses that vary, centered, each of norm √n
     varying: np.ndarray  # positions of the columns of X among all predictors
     names: list[str]  # of all predictors
-
-
-class _Answer(NamedTuple):
-    """Statistics of the predictors that vary, and what follows from them."""
-
-    statistics: np.ndarray
-    threshold: float
-    estimated_fdp: float
-    reason: str
-    remarks: list[str]
-    columns: dict[str, np.ndarray]  # of row tests: p-values, weights and adjusted p-values
 
 
 def select_predictors(
@@ -150,41 +143,52 @@ def select_predictors(
     """
     _check_arguments(fdr, method, adjust_for, robust)
     sample = _as_sample(X, Y)
-    if sample.X.shape[1] == 0 or sample.Y.shape[1] == 0:
-        chosen = "row_tests" if method == "auto" else method
-        return _result(sample, chosen, float(fdr), _nothing_to_test(sample, chosen))
     responses = few_responses(sample.Y)
-    if method in ("auto", "row_tests"):
-        method, answer = "row_tests", _row_tests(sample.X, responses, fdr, adjust_for, robust)
+    method = "row_tests" if method == "auto" else method
+    if not sample.X.size or not sample.Y.size:
+        found = _nothing_to_test(sample, method)
+    elif method == "row_tests":
+        found = _row_tests(sample.X, responses, fdr, adjust_for, robust)
     else:
-        answer = _knockoffs(sample.X, responses, fdr, method, seed_from(random_state))
+        found = _knockoffs(sample.X, responses, fdr, method, seed_from(random_state))
+    remarks = found.pop("remarks", [])
     if responses.shape[1] < sample.Y.shape[1]:
-        answer.remarks.append(
+        remarks.append(
             f"The {sample.Y.shape[1]} responses were replaced by {responses.shape[1]} principal "
             f"components, because there are {len(sample.Y)} rows."
         )
-    return _result(sample, method, float(fdr), answer)
+    constant = len(sample.names) - len(sample.varying)
+    if constant:
+        verb = "is" if constant == 1 else "are"
+        remarks.append(f"{constant} predictor{'s' * (constant > 1)} {verb} constant.")
+    for name, of_constant in _OF_CONSTANT.items():
+        every = np.full(len(sample.names), of_constant)
+        if name in found:
+            every[sample.varying] = found[name]
+        found[name] = every if name in found else None
+    selected = np.flatnonzero(found["statistics"] >= found["threshold"])
+    return Discoveries(
+        selected=selected,
+        names=[sample.names[j] for j in selected],
+        method=method,
+        fdr=float(fdr),
+        feature_names=sample.names,
+        remarks=remarks,
+        **found,
+    )
 
 
 def _as_sample(X: Any, Y: Any) -> _Sample:
     """Check predictors and responses, and center and scale them."""
     input_types.check_kind("X", X)
-    Y = input_types.plain_responses(Y)
-    input_types.check_columns("X", X)
-    input_types.check_columns("Y", Y)
+    responses = complete_responses(Y)
     input_types.check_row_names(X, Y)
+    X = encoded_frame(X)[0]
+    input_types.check_columns("X", X)
     names = input_types.column_names(X)
-    predictors = _as_numbers("X", X.toarray() if issparse(X) else X)
+    X = X.toarray() if issparse(X) else arrays.to_numpy(X) if arrays.is_array(X) else X
+    predictors = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
     check_finite_predictors(predictors, names)
-    responses = _as_numbers("Y", Y)
-    if missing := int(np.count_nonzero(np.isnan(responses))):
-        raise ValueError(
-            f"Y must have no missing entries, got {missing}; leave out rows with missing entries, "
-            "or fill them in. The noise of entries that are filled in is too small, so that false "
-            "discoveries are more frequent if there are many"
-        )
-    if not np.isfinite(responses).all():
-        raise ValueError("Y must be finite, but infinity was found")
     n, p = predictors.shape
     if len(responses) != n:
         raise ValueError(
@@ -195,13 +199,6 @@ def _as_sample(X: Any, Y: Any) -> _Sample:
     named = [f"x{j}" for j in range(p)] if names is None else [str(name) for name in names]
     scaled, varying = _unit_columns(predictors)
     return _Sample(scaled, _unit_columns(responses)[0] * np.sqrt(n), varying, named)
-
-
-def _as_numbers(name: str, data: Any) -> np.ndarray:
-    data = arrays.to_numpy(data) if arrays.is_array(data) else data
-    if np.ndim(data) == 1 and name == "Y":
-        data = np.asarray(data)[:, None]
-    return check_array(data, dtype=np.float64, ensure_all_finite=False, input_name=name)
 
 
 def _unit_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +231,9 @@ def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> Non
             raise ValueError(f"{name} must be one of {listed}, got {value!r}")
 
 
-def _row_tests(X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust: bool) -> _Answer:
+def _row_tests(
+    X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust: bool
+) -> dict[str, Any]:
     n, p = X.shape
     possible = n > p + Y.shape[1] + 1
     if adjust_for == "all" and not possible:
@@ -260,7 +259,7 @@ def _row_tests(X: np.ndarray, Y: np.ndarray, fdr: float, adjust_for: str, robust
     return _from_p_values(row_tests_given_all(X, Y, robust), fdr, why)
 
 
-def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
+def _from_p_values(tests: RowTests, fdr: float, why: str) -> dict[str, Any]:
     """The procedure of Benjamini and Hochberg with weights.
 
     p-values over their weights, times the estimated weight of predictors without effect, make it
@@ -278,11 +277,19 @@ def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
     proportion = weighted[chosen].max(initial=0.0) * len(weighted) / max(int(chosen.sum()), 1)
     shared = f"Effects share {tests.rank} direction{'s' * (tests.rank != 1)} of the responses."
     remarks = [shared] if tests.rank else ["No shared direction of effects was found."]
-    columns = {"p_values": p_values, "weights": weights, "adjusted_p_values": adjusted}
-    return _Answer(statistics, threshold, float(proportion), why, remarks, columns)
+    return {
+        "statistics": statistics,
+        "threshold": threshold,
+        "estimated_fdp": float(proportion),
+        "reason": why,
+        "remarks": remarks,
+        "p_values": p_values,
+        "weights": weights,
+        "adjusted_p_values": adjusted,
+    }
 
 
-def _knockoffs(X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int) -> _Answer:
+def _knockoffs(X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int) -> dict[str, Any]:
     n, p = X.shape
     if method == "fixed_knockoffs" and n < 2 * p + 1:
         raise ValueError(
@@ -299,48 +306,21 @@ def _knockoffs(X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int)
             f"With the +1 in the threshold, knockoffs select at least {int(np.ceil(1 / fdr))} "
             'predictors or none; method="row_tests" can select fewer.'
         )
-    return _Answer(statistics, threshold, proportion, "The method was given.", remarks, {})
+    return {
+        "statistics": statistics,
+        "threshold": threshold,
+        "estimated_fdp": proportion,
+        "reason": "The method was given.",
+        "remarks": remarks,
+    }
 
 
-def _nothing_to_test(sample: _Sample, method: str) -> _Answer:
-    what, none = "responses", np.zeros(sample.X.shape[1])
-    if not len(none):
-        what = "predictors"
-    names = ("p_values", "weights", "adjusted_p_values") if method == "row_tests" else ()
-    return _Answer(
-        none, np.inf, 0.0, f"All {what} are constant.", [], dict.fromkeys(names, none + 1)
-    )
-
-
-def _result(sample: _Sample, method: str, fdr: float, answer: _Answer) -> Discoveries:
-    """Fill in the predictors that are constant."""
-    p = len(sample.names)
-
-    def filled(values: np.ndarray | None, of_constant: float) -> np.ndarray | None:
-        if values is None:
-            return None
-        every = np.full(p, of_constant)
-        every[sample.varying] = values
-        return every
-
-    statistics = filled(answer.statistics, 0.0)
-    assert statistics is not None
-    selected = np.flatnonzero(statistics >= answer.threshold)
-    remarks, constant = list(answer.remarks), p - len(sample.varying)
-    if constant:
-        verb = "is" if constant == 1 else "are"
-        remarks.append(f"{constant} predictor{'s' * (constant > 1)} {verb} constant.")
-    parts = ("p_values", "weights", "adjusted_p_values")
-    return Discoveries(
-        selected=selected,
-        names=[sample.names[j] for j in selected],
-        statistics=statistics,
-        method=method,
-        reason=answer.reason,
-        fdr=fdr,
-        threshold=answer.threshold,
-        estimated_fdp=answer.estimated_fdp,
-        **{name: filled(answer.columns.get(name), 1.0) for name in parts},
-        feature_names=sample.names,
-        remarks=remarks,
-    )
+def _nothing_to_test(sample: _Sample, method: str) -> dict[str, Any]:
+    none = np.zeros(sample.X.shape[1])
+    parts = list(_OF_CONSTANT)[: None if method == "row_tests" else 1]
+    return {
+        "threshold": np.inf,
+        "estimated_fdp": 0.0,
+        "reason": f"All {'responses' if len(none) else 'predictors'} are constant.",
+        **{name: none + _OF_CONSTANT[name] for name in parts},
+    }

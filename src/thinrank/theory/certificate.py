@@ -203,7 +203,8 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
     problem = fitted_problem(estimator, X, Y, sample_weight)
     rows, columns = _row_margins(problem), _column_margins(problem)
     losses = [m.loss[m.weakest] for m in (rows, columns) if m.weakest is not None]
-    values = np.linalg.eigvalsh(problem.gram(problem.support)) if problem.rank else [np.nan]
+    values = np.linalg.eigvalsh(problem.gram(problem.support))
+    ends = (max(float(values[0]), 0.0), float(values[-1])) if len(values) else (np.nan, np.nan)
     return Certificate(
         problem.objective,
         0.5 * problem.constant,
@@ -212,7 +213,7 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
         columns,
         max([0.0, *(-float(loss) for loss in losses)]),
         _suboptimality(problem),
-        (float(np.maximum(values[0], 0.0)), float(values[-1])),
+        ends,
         problem,
     )
 

@@ -11,12 +11,12 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
+from thinrank.estimators.fitted_data import as_numbers
 from thinrank.minimize import check_sizes
 from thinrank.theory.suprema import (
     Method,
     Quantity,
     SparseEigenvalues,
-    as_numbers,
     sparse_eigenvalues,
     statistical_error,
 )

@@ -7,23 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import resources
 from thinrank.core.factors import Factors
-from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
-from thinrank.estimators.findings import findings
+from thinrank.estimators.fitted_data import as_numbers, dense_columns, fitted_data
 from thinrank.estimators.problem import Problem, TrainingData
-from thinrank.estimators.regressor import SparseReducedRankRegressor
-from thinrank.estimators.validation import (
-    check_loss,
-    check_new_X,
-    check_weights,
-    has_missing,
-    rows_of_data,
-)
 
 # Multiplications that refits of other supports may take: some seconds with one thread.
 MAX_WORK = 1.5e9
@@ -93,18 +82,14 @@ class FittedProblem:
 
 def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> FittedProblem:
     """The problem that a regressor minimized on its training data."""
-    _check_covered(estimator)
-    design = check_new_X(estimator, X)
-    target = _responses(estimator, Y, design.shape[0], design.prototype)
-    weight = check_weights(sample_weight, design)
-    samples = rows_of_data(design, weight)
-    if samples != estimator.n_samples_:
+    data = fitted_data(estimator, X, Y, sample_weight)
+    if not hasattr(estimator, "_target_units"):
         raise ValueError(
-            f"X, Y and sample_weight must be those of fit, which had {estimator.n_samples_} rows "
-            f"of positive weight; got {samples}"
+            "certificate needs the scales of the responses of the fit, which models saved by "
+            "earlier versions lack: fit the estimator again"
         )
-    resources.check_fits(design.shape, 8, "X as a dense matrix", "certify a fit to fewer samples")
-    units = estimator._target_units
+    design, weight, units = data.design, data.weight, estimator._target_units
+    target = arrays.from_numpy(data.Y, design.prototype)
     problem = Problem.prepare(
         TrainingData(design, target, weight, kept=estimator.kept_),
         fit_intercept=estimator.fit_intercept,
@@ -116,15 +101,14 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
     sizes = 0, 0, 0
     if params["rank"]:
         sizes = problem.limited(params["rank"], params["row_sparsity"], params["column_sparsity"])
-    found = findings(estimator)
     root = problem.loss.samples**0.5
     moments = problem.loss.moments
     counted = slice(None) if weight is None else arrays.to_numpy(weight) > 0
-    names_x = _live(found.predictor_names, problem.live_rows)
-    names_y = _live(found.response_names, problem.live_columns)
+    names_x = _live(data.predictor_names, problem.live_rows)
+    names_y = _live(data.response_names, problem.live_columns)
     return FittedProblem(
-        _dense(moments.X)[counted] / root,
-        _dense(moments.Y)[counted] / root,
+        dense_columns(moments.X)[counted] / root,
+        dense_columns(moments.Y)[counted] / root,
         float(params["ridge"]),
         *sizes,
         _in_solver_units(estimator, problem),
@@ -214,53 +198,11 @@ def _explained(
     return values
 
 
-def _check_covered(estimator: Any) -> None:
-    check_is_fitted(estimator)
-    name = type(estimator).__name__
-    if not isinstance(estimator, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
-        raise TypeError(
-            "certificate covers SparseReducedRankRegressor and SparseReducedRankRegressorCV, whose "
-            f"objective is least squares; got {name}"
-        )
-    if check_loss(estimator.loss) is not None:
-        raise ValueError(
-            f'certificate covers loss="squared", got an estimator with loss={estimator.loss!r}: '
-            "its bounds and exchanges are those of least squares"
-        )
-    if not hasattr(estimator, "_target_units"):
-        raise ValueError(
-            "certificate needs the scales of the responses of the fit, which models saved by "
-            "earlier versions lack: fit the estimator again"
-        )
-
-
-def _responses(estimator: Any, Y: Any, samples: int, like: Array) -> Array:
-    target = np.asarray(arrays.to_numpy(Y) if arrays.is_array(Y) else Y, dtype=np.float64)
-    columns = estimator.factors_.shape[1]
-    if target.ndim == 1:
-        target = target[:, None]
-    if target.shape != (samples, columns):
-        raise ValueError(
-            f"Y must be the responses of fit, of shape {(samples, columns)}, got {target.shape}"
-        )
-    if has_missing(target):
-        raise ValueError(
-            "certificate covers complete responses, but Y has missing entries: the limits on the "
-            "objective are those of least squares with every entry observed"
-        )
-    return arrays.from_numpy(target, like)
-
-
 def _in_solver_units(estimator: Any, problem: Problem) -> Factors:
     """The fitted Θ in the units of the problem, as NumPy arrays."""
     fit = problem.start(estimator.factors_)
-    numbers = (arrays.to_numpy(part).astype(np.float64) for part in (fit.U, fit.V))
+    numbers = (as_numbers(part) for part in (fit.U, fit.V))
     return replace(fit, **dict(zip(("U", "V"), numbers, strict=True)))
-
-
-def _dense(design: Any) -> np.ndarray:
-    every = arrays.indices(range(design.shape[1]), design.prototype)
-    return arrays.to_numpy(design.columns(every)).astype(np.float64)
 
 
 def _live(names: list[str], index: Array | None) -> list[str]:

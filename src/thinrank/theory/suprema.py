@@ -14,6 +14,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.contracts import require
 from thinrank.designs import as_design
+from thinrank.estimators.fitted_data import as_numbers
 
 Kind = Literal["exact", "bound", "estimate"]
 Method = Literal["auto", "exact", "bound", "search"]
@@ -216,12 +217,6 @@ def _smaller_eigenvalue(a: Any, b: Any, c: Any) -> np.ndarray:
     return np.asarray((a + c - np.sqrt((a - c) ** 2 + 4 * np.square(b))) / 2)
 
 
-def as_numbers(array: Any) -> np.ndarray:
-    """An array of any library, or a list, as an array of NumPy in double precision."""
-    array = arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
-    return array.astype(np.float64)
-
-
 def statistical_error(
     gradient: Any,
     rank: int,
@@ -244,12 +239,12 @@ def statistical_error(
     >>> import numpy as np, thinrank as tr
     >>> G = np.diag([3.0, 4.0, 1.0])
     >>> print(tr.theory.statistical_error(G, rank=2, row_sparsity=2, column_sparsity=2))
-    5 (exact: all 9 supports)
+    5 (exact: all 3 supports)
     """
     _check_method(method)
     G = as_numbers(gradient)
-    if G.ndim != 2:
-        raise ValueError(f"gradient must be a matrix, got an array of shape {G.shape}")
+    if G.ndim != 2 or not np.isfinite(G).all():
+        raise ValueError(f"gradient must be a finite matrix, got an array of shape {G.shape}")
     p, k = G.shape
     rows, columns = (
         limit if size is None else min(positive(name, size), limit)
@@ -259,12 +254,20 @@ def statistical_error(
         )
     )
     rank = min(positive("rank", rank), rows, columns)
-    count = math.comb(p, rows) * math.comb(k, columns)
+    sets = math.comb(p, rows), math.comb(k, columns)
+    by_norms = rank == min(rows, columns)  # the norms decide on the shorter list of supports
+    count = min(sets) if by_norms else sets[0] * sets[1]
     if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
         best = 0.0
-        for sets in subsets(p, rows, batch=50):
+        if by_norms and sets[1] < sets[0]:
+            G, rows, columns = G.T, columns, rows
+        for lines in subsets(len(G), rows, batch=50):
+            if by_norms:
+                squares = np.sort(np.sum(G[lines] ** 2, axis=1), axis=1)
+                best = max(best, float(squares[:, -columns:].sum(axis=1).max()) ** 0.5)
+                continue
             for others in subsets(k, columns, batch=50):
-                blocks = G[sets[:, None, :, None], others[None, :, None, :]]
+                blocks = G[lines[:, None, :, None], others[None, :, None, :]]
                 best = max(best, float(_block_size(blocks, rank).max()))
         return Quantity(best, "exact", "everything" if count == 1 else f"all {count} supports")
     if method == "search":
