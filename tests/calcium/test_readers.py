@@ -10,7 +10,7 @@ import tifffile
 from PIL import Image
 
 from thinrank.calcium import CalciumImaging, MovieError, read_frame_rate
-from thinrank.calcium.movie import open_movie
+from thinrank.calcium.readers import open_movie
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_named_datasets(movie, tmp_path):
     for file, message in (
         ("two.npz", "several movies.*first, second"),
         ("two.h5", "several movies.*g/first, g/second"),
-        ("two.nwb", "several TwoPhotonSeries.*acquisition/first, acquisition/second"),
+        ("two.nwb", "several movies.*acquisition/first, acquisition/second"),
     ):
         with pytest.raises(MovieError, match=message):
             frames_of(tmp_path / file)
@@ -233,9 +233,9 @@ def test_numbers_outside_of_the_file_are_not_read(tmp_path, movie):
         kept = [(str(tmp_path / "secret"), 0, h5py.h5f.UNLIMITED)]
         file.create_dataset("rest", movie.shape, movie.dtype, external=kept)
         file.create_virtual_dataset("virtual", layout)
-    with pytest.raises(MovieError, match=r"external storage in .*secret"):
+    with pytest.raises(MovieError, match=r"another file.*secret"):
         frames_of(tmp_path / "movie.h5", "rest")
-    with pytest.raises(MovieError, match=r"virtual dataset of gone\.h5"):
+    with pytest.raises(MovieError, match=r"another file.*gone\.h5"):
         frames_of(tmp_path / "movie.h5", "virtual")
 
 
@@ -245,7 +245,7 @@ def test_a_link_to_another_file_names_it(tmp_path, movie):
     with h5py.File(tmp_path / "movie.h5", "w") as file:
         file["link"] = h5py.ExternalLink("other.h5", "frames")
         file["own"], file["soft"] = movie, h5py.SoftLink("/own")
-    with pytest.raises(MovieError, match=r"link to another file; open that file: .*other\.h5"):
+    with pytest.raises(MovieError, match=r"another file.*other\.h5.*open that file"):
         frames_of(tmp_path / "movie.h5", "link")
     assert np.array_equal(frames_of(tmp_path / "movie.h5", "soft"), movie)
 

@@ -55,7 +55,7 @@ def test_traces_and_settings(imaging, plane):
     np.testing.assert_allclose(cells[:, 1], imaging.quality_.correlation, rtol=1e-6)
     ops = np.load(plane / "ops.npy", allow_pickle=True).item()
     assert (ops["Ly"], ops["Lx"], ops["fs"], ops["nframes"]) == (40, 44, 7.0, 120)
-    assert ops["neucoeff"] == 0.7
+    assert ops["neucoeff"] == np.median(light.coefficient)
     assert ops["tau"] == pytest.approx(-1 / (7 * np.log(1 - 1 / 7)))
     np.testing.assert_array_equal(ops["meanImg"], imaging.mean_image_)
     assert ops["Vcorr"].shape == (40, 44)

@@ -7,7 +7,7 @@ import pytest
 import zarr
 
 from thinrank.calcium import CalciumImaging, MovieError
-from thinrank.calcium.movie import open_movie
+from thinrank.calcium.readers import open_movie
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_right_array_is_asked_for(tmp_path, movie):
     group.create_array("other", shape=(5, 4, 4), dtype="f4")
     with pytest.raises(MovieError, match=r"several movies.*scan/raw"):
         frames_of(tmp_path / "g.zarr")
-    with pytest.raises(MovieError, match="has no dataset 'third'"):
+    with pytest.raises(MovieError, match="has no unique dataset 'third'"):
         frames_of(tmp_path / "g.zarr", "third")
     write(tmp_path / "a.zarr", movie)
     with pytest.raises(MovieError, match="dataset must be None"):
@@ -72,7 +72,7 @@ def test_damaged_folders_are_named(tmp_path, movie):
     chunk = sorted((path / "c").rglob("*"))[-1]
     whole = chunk.read_bytes()
     chunk.write_bytes(whole[:20])
-    with pytest.raises(MovieError, match=r"a\.zarr: cannot be read to the end"):
+    with pytest.raises(MovieError, match=r"a\.zarr: .*cannot be read to the end"):
         CalciumImaging(frame_rate=7).fit(path)
     chunk.unlink()
     with pytest.warns(UserWarning, match="1 of 3 chunks are not stored and are read as 0"):

@@ -13,10 +13,9 @@ from thinrank.calcium.export import (
 )
 from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.export_suite2p import write_suite2p
-from thinrank.calcium.fluorescence import Fluorescence
+from thinrank.calcium.fluorescence import Fluorescence, Quality
 from thinrank.calcium.imaging import CalciumImaging, select_neurons
 from thinrank.calcium.pipeline import Neurons
-from thinrank.calcium.quality import Quality
 from thinrank.calcium.readers import MovieError, read_frame_rate
 from thinrank.calcium.registration import Registration, register
 from thinrank.calcium.scores import Scores, match_regions, pixel_auc, score_regions

@@ -10,7 +10,6 @@ show the background upside down.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +17,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
-from thinrank.calcium.movie import Movie
-from thinrank.calcium.readers import MovieError
-from thinrank.core.resources import threads_in_use
+from thinrank.calcium.readers import Movie, MovieError
 
 # Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
 # A long movie shows as much in longer bins, in less time. Bins are still shorter in movies that
@@ -35,6 +32,8 @@ _SOME_BINS = 150
 # Smallest noise level of a pixel, relative to the median. Without it, pixels at the margin of a
 # registered movie, which hardly have any noise, would be scaled up. Rule of thumb.
 _LEAST_NOISE = 0.1
+# Largest gain of the background: neurons that are not subtracted yet raise it.
+_LARGEST_GAIN = 1.2
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,7 @@ class BinnedMovie:
     live: np.ndarray  # (height, width) false for pixels that never change
 
     def unit_noise(self, own: bool) -> np.ndarray:
-        """Unit of each pixel: its noise level, or the median noise level; 0 for dead pixels.
-
-        Shapes: result (height, width).
-        """
+        """Unit of each pixel: its noise level, or the median noise level; 0 for dead pixels."""
         noise = noise_level(self.rough)
         alive = self.live & (noise > 0)
         typical = np.float32(np.median(noise[alive])) if alive.any() else np.float32(1)
@@ -110,28 +106,15 @@ def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> B
 
 
 def noise_level(rough: np.ndarray) -> np.ndarray:
-    """Standard deviation of the noise of each pixel.
-
-    Shapes: ``rough`` (height, width, n_noise_bins), result (height, width).
-    """
+    """Standard deviation of the noise of each pixel; of shape (height, width)."""
     return middle(np.abs(rough)) / np.float32(NORMAL_MEDIAN)
 
 
 def middle(values: np.ndarray) -> np.ndarray:
-    """Median over the bins, from some of them if there are many.
-
-    Shapes: result (height, width).
-    """
+    """Median over the bins, from some of them if there are many; of shape (height, width)."""
     some = values[..., :: max(1, values.shape[2] // _SOME_BINS)]
-    if some.shape[2] % 2 == 0:
-        some = some[..., 1:]  # of an odd number, the median is a single value, which is faster
     half = some.shape[2] // 2
-
-    def medians(part: np.ndarray) -> np.ndarray:
-        return np.asarray(np.partition(part, half, axis=2)[..., half])
-
-    with ThreadPoolExecutor(threads_in_use()) as pool:
-        return np.concatenate(list(pool.map(medians, np.array_split(some, threads_in_use()))))
+    return np.asarray(np.partition(some, half, axis=2)[..., half])
 
 
 @dataclass(frozen=True)
@@ -154,10 +137,7 @@ class RestingLevel:
         return np.round(starts).astype(int) + window // 2, window
 
     def levels(self, values: np.ndarray) -> np.ndarray:
-        """The levels at the knots.
-
-        Shapes: ``values`` (n_signals, n_frames), result (n_knots, n_signals).
-        """
+        """The levels of signals of shape (n_signals, n_frames); of shape (n_knots, n_signals)."""
         knots, window = self.knots(values.shape[1])
         if self.kind == "none":
             return np.zeros((1, len(values)), dtype=np.float32)
@@ -171,10 +151,7 @@ class RestingLevel:
         return np.asarray(levels - noise * ndtri(self.percentile / 100), dtype=np.float32)
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """The level in each frame.
-
-        Shapes: ``values`` (n_signals, n_frames), result (n_signals, n_frames).
-        """
+        """The level of signals of shape (n_signals, n_frames) in each frame."""
         running = interpolated(self.levels(values), self.knots(values.shape[1])[0], values.shape[1])
         return np.ascontiguousarray(np.broadcast_to(running, values.shape[::-1]).T)
 
@@ -195,42 +172,25 @@ def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarr
 
 
 def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
-    """A Gaussian filter of each frame.
-
-    Shapes: ``values`` (height, width, n_frames), result of the same shape.
-    """
+    """A Gaussian filter of each frame of a movie of shape (height, width, n_frames)."""
     if width == 0:
         return values.copy()
-    return _filtered(values, *(_gaussian(side, width) for side in values.shape[:2]))
+    return _along_both([_gaussian(side, width) for side in values.shape[:2]], values)
 
 
-def _gaussian(side: int, width: float) -> np.ndarray:
-    """A Gaussian filter along one side, as a matrix. Weights sum to 1, also at the edges."""
+def _along_both(matrices: list[csr_array], values: np.ndarray) -> np.ndarray:
+    """A matrix times the lines, and another one times the columns, of (height, width, n_frames)."""
+    down, across = matrices
+    lines = (down @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+    return np.stack([across @ line for line in lines])
+
+
+def _gaussian(side: int, width: float) -> csr_array:
+    """A Gaussian filter along one side. Weights sum to 1, also at the edges."""
     apart = np.subtract.outer(np.arange(side), np.arange(side))
     weights = np.exp(-0.5 * (apart / width) ** 2)
     weights[np.abs(apart) > 3 * width + 0.5] = 0
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
-
-
-def _filtered(grid: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
-    """A grid filtered by one banded matrix along its rows and another along its columns.
-
-    Sixteen lines at a time: more of them need more operations on zeros, fewer smaller products.
-    """
-    result = np.empty_like(grid)
-    for top in range(0, len(grid), 16):
-        rows = slice(top, top + 16)
-        near = np.flatnonzero(down[rows].any(axis=0))
-        used = slice(near[0], near[-1] + 1)
-        lines = down[rows, used].astype(grid.dtype) @ grid[used].reshape(used.stop - used.start, -1)
-        lines = lines.reshape(-1, *grid.shape[1:])
-        for left in range(0, grid.shape[1], 16):
-            columns = slice(left, left + 16)
-            beside = np.flatnonzero(across[columns].any(axis=0))
-            band = slice(beside[0], beside[-1] + 1)
-            weights = across[columns, band].astype(grid.dtype)
-            np.matmul(weights, lines[:, band], out=result[rows, columns])
-    return result
+    return csr_array((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -245,28 +205,25 @@ class CellGrid:
         """Side length of a cell, in pixels: linear interpolation between them is accurate."""
         return max(1, round(self.width / 3))
 
-    def means(self, values: np.ndarray, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
-        """Means of the cells along two axes, whose beginning is that of a cell."""
-        for axis in axes:
-            along = np.moveaxis(values, axis, 0)
-            starts = range(0, len(along), self.cell)
-            means = [along[first : first + self.cell].mean(axis=0) for first in starts]
-            values = np.stack(means, axis=axis)
-        return values
-
     def smoothed(self, grid: np.ndarray) -> np.ndarray:
-        """The filter 2G − G² of a grid of shape (n_cell_rows, n_cell_columns, …)."""
-        flat = grid.reshape(*grid.shape[:2], -1)
-        once = smooth_frames(flat, self.width / self.cell)
-        twice = smooth_frames(once, self.width / self.cell)
-        return np.asarray(2 * once - twice).reshape(grid.shape)
+        """The filter 2G − G² of a grid of shape (n_cell_rows, n_cell_columns, n_frames)."""
+        once = smooth_frames(grid, self.width / self.cell)
+        return 2 * once - smooth_frames(once, self.width / self.cell)
+
+    def means(self) -> list[csr_array]:
+        """Means over the cells, down and across, of shape (n_cells, side)."""
+        matrices = []
+        for side in self.shape:
+            of = np.arange(side) // self.cell
+            entries = (1 / np.bincount(of)[of]).astype(np.float32)
+            matrices.append(csr_array((entries, (of, np.arange(side)))))
+        return matrices
 
     def interpolation(self) -> list[csr_array]:
         """Linear interpolation between cells, down and across, of shape (side, n_cells)."""
         matrices = []
-        for side in self.shape:
-            edges = np.append(np.arange(0, side, self.cell), side)
-            middles = (edges[:-1] + edges[1:] - 1) / 2
+        for side, means in zip(self.shape, self.means(), strict=True):
+            middles = means @ np.arange(side)
             units = np.eye(len(middles), dtype=np.float32)
             weights = np.array([np.interp(np.arange(side), middles, unit) for unit in units])
             matrices.append(csr_array(weights.T.astype(np.float32)))
@@ -281,13 +238,10 @@ class Background:
     gain: np.ndarray  # (height, width) factor of each pixel
 
 
-def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Background:
-    """Fit the background of a movie without neurons, and subtract it in place.
-
-    Shapes: ``rest`` (height, width, n_bins).
-    """
+def fit_background(rest: np.ndarray, width: float) -> Background:
+    """Fit the background of a movie without neurons, and subtract it in place."""
     cells = CellGrid((rest.shape[0], rest.shape[1]), width)
-    grid = cells.smoothed(cells.means(rest))
+    grid = cells.smoothed(_along_both(cells.means(), rest))
     grid -= np.median(grid, axis=2, keepdims=True)
     down, across = cells.interpolation()
     lines = (down @ grid.reshape(len(grid), -1)).reshape(len(rest), *grid.shape[1:])
@@ -297,7 +251,7 @@ def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Backg
         shared = np.einsum("ij,ij->i", line, wide)
         own = np.einsum("ij,ij->i", wide, wide)
         np.divide(shared, own, out=gain[row], where=own > 0)
-        np.clip(gain[row], 0, largest_gain, out=gain[row])
+        np.clip(gain[row], 0, _LARGEST_GAIN, out=gain[row])
         wide *= gain[row][:, None]
         line -= wide
     return Background(cells, gain)

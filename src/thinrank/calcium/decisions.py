@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from thinrank.calcium.folder import read_json
 
 DECISIONS = "thinrank decisions"
 """The entry "format" of a file of decisions."""
@@ -75,10 +76,7 @@ def read_decisions(path: Path | str) -> Decisions:
         If the file does not have this format. The message names the file and the entry.
     """
     path = Path(path)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not JSON, or nested too deeply ({error})") from error
+    content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != DECISIONS:
         raise ValueError(
             f"{path}: expected the decisions that the page of a movie saves, with the entry "

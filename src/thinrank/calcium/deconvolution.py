@@ -10,6 +10,7 @@ are at least 0 follow by pooling segments (Friedrich, Zhou & Paninski 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -71,10 +72,15 @@ def deconvolve(values: Any, decay: float, *, penalty: float = 0.0) -> np.ndarray
         )
     if not np.isfinite(traces).all():
         raise ValueError("values must not contain NaN or infinity")
-    total = traces.shape[1]
-    chosen = [np.arange(total)] * len(traces)
+    count, total = traces.shape
+    chosen = [np.arange(total)] * count
     if penalty and total > 1:
-        chosen = _chosen_frames(traces, decay, penalty)
+        penalties = penalty * float(np.log(total)) * trace_noise(traces) ** 2
+        step = max(1, _MOST_ENTRIES // (total * _longest(decay, total)))
+        parts = [slice(first, first + step) for first in range(0, count, step)]
+        gains = (segment_gains(traces[here].T[..., None], decay) for here in parts)
+        found = (best_frames(each, penalties[p]) for each, p in zip(gains, parts, strict=True))
+        chosen = list(chain.from_iterable(found))
     increments = [
         Segments(frames, decay, total).increments(trace)
         for trace, frames in zip(traces, chosen, strict=True)
@@ -83,10 +89,7 @@ def deconvolve(values: Any, decay: float, *, penalty: float = 0.0) -> np.ndarray
 
 
 def trace_noise(traces: np.ndarray) -> np.ndarray:
-    """Standard deviation of the noise of traces, from differences of successive frames.
-
-    Shapes: ``traces`` (…, n_frames), result (…).
-    """
+    """Standard deviation of the noise of traces, from differences of successive frames."""
     differences = np.abs(np.diff(traces, axis=-1))
     return np.asarray(np.median(differences, axis=-1) / (NORMAL_MEDIAN * 2**0.5))
 
@@ -110,10 +113,7 @@ class Segments:
         return (1 - self.decay ** (2 * self.lengths)) / (1 - self.decay**2)
 
     def basis(self, dtype: type = np.float32) -> csr_array:
-        """Orthonormal basis of the signals that decay within each segment.
-
-        Shapes: result (n_segments, n_frames).
-        """
+        """Orthonormal basis, (n_segments, n_frames), of the signals that decay in each segment."""
         lengths = self.lengths
         columns = np.arange(self.frames[0] if len(self.frames) else self.total, self.total)
         since = columns - np.repeat(self.frames, lengths)
@@ -123,10 +123,7 @@ class Segments:
         return csr_array((values.astype(dtype), (rows, columns)), shape=shape)
 
     def spikes(self, levels: np.ndarray) -> np.ndarray:
-        """Convert levels to spikes: each level minus what is left of the level before.
-
-        Shapes: ``levels`` (n_segments, …), result (n_segments, …).
-        """
+        """Levels of shape (n_segments, …), each minus what is left of the level before."""
         left = (self.decay ** self.lengths[:-1]).reshape(-1, *[1] * (levels.ndim - 1))
         jumps = np.array(levels)
         jumps[1:] -= left * levels[:-1]
@@ -137,8 +134,6 @@ class Segments:
 
         A level must not be below what is left of the level before. Consecutive segments that
         violate this are pooled, as in isotonic regression; one pass gives the exact solution.
-
-        Shapes: ``trace`` (n_frames,), result (n_frames,).
         """
         result = np.zeros(self.total)
         if not len(self.frames):
@@ -166,18 +161,6 @@ class Segments:
         levels = np.maximum([pool[0] for pool in pools], 0.0)
         result[frames] = np.maximum(Segments(frames, self.decay, self.total).spikes(levels), 0)
         return result
-
-
-def _chosen_frames(traces: np.ndarray, decay: float, penalty: float) -> list[np.ndarray]:
-    """The best spike frames of each trace."""
-    count, total = traces.shape
-    penalties = penalty * float(np.log(total)) * trace_noise(traces) ** 2
-    step = max(1, _MOST_ENTRIES // (total * _longest(decay, total)))
-    chosen: list[np.ndarray] = []
-    for first in range(0, count, step):
-        here = slice(first, first + step)
-        chosen += best_frames(segment_gains(traces[here].T[..., None], decay), penalties[here])
-    return chosen
 
 
 def _longest(decay: float, total: int) -> int:
@@ -212,10 +195,7 @@ def best_frames(gains: np.ndarray, penalties: np.ndarray, *, gaps: bool = True) 
     """The spike frames of each signal whose segments explain the most, minus a penalty for each.
 
     ``gaps``: whether segments may end before the next one begins, as those do that are 0 since a
-    negative level is not allowed.
-
-    Exact, by dynamic programming over the last spike frame. The loop over the frames keeps the
-    optima only; where segments begin is found afterwards, for the few that are chosen.
+    negative level is not allowed. Exact, by dynamic programming over the last spike frame.
 
     Shapes: ``gains`` (n_lags, n_frames, n_signals), ``penalties`` (n_signals,).
     """
@@ -223,37 +203,31 @@ def best_frames(gains: np.ndarray, penalties: np.ndarray, *, gaps: bool = True) 
     # best[longest + t] is the optimum over the frames before t; before the movie it is −∞
     best = np.full((longest + total + 1, count), -np.inf)
     best[longest] = 0
-    faded = np.full(count, -np.inf)  # the best segment so far that has decayed completely
-    totals, value = np.empty((longest, count)), np.empty(count)
+    # the best segment so far that has decayed completely, and its first frame
+    faded, oldest = np.full(count, -np.inf), np.zeros(count, dtype=int)
+    begins = np.empty((total, count), dtype=int)  # of the segment that ends there; −1 for none
     for t in range(total):
         if t >= longest:
-            np.add(best[t], gains[-1, t - 1], out=value)
-            np.maximum(faded, value, out=faded)
-        np.add(best[t + longest : t : -1], gains[:, t], out=totals)
-        totals.max(axis=0, out=value)
-        np.maximum(value, faded, out=value)
-        value -= penalties
-        np.maximum(value, best[longest + t] if gaps else 0, out=best[longest + t + 1])
-    return [
-        _traced_back(np.ascontiguousarray(best[:, n]), gains[:, :, n], longest, gaps)
-        for n in range(count)
-    ]
-
-
-def _traced_back(best: np.ndarray, gains: np.ndarray, longest: int, gaps: bool) -> np.ndarray:
-    """First frames of the segments of one signal, from the optima of all beginnings of it."""
-    rises = np.flatnonzero(best[longest + 1 :] > (best[longest:-1] if gaps else 0))
-    begin = best.size - longest - 1
-    whole = best[longest:-longest] + gains[-1, longest - 1 :]  # segments that decay completely
-    chosen: list[int] = []
-    while len(rises) and (gaps or rises[-1] == begin - 1):
-        t = int(rises[-1])  # the last frame of a segment
+            whole = best[t] + gains[-1, t - 1]
+            oldest = np.where(whole > faded, t - longest, oldest)
+            faded = np.maximum(faded, whole)
         totals = best[t + longest : t : -1] + gains[:, t]
-        lag = int(totals.argmax())
-        begin = t - lag
-        if t >= longest:
-            oldest = int(whole[: t - longest + 1].argmax())
-            begin = oldest if whole[oldest] > totals[lag] else begin
-        chosen.append(begin)
-        rises = rises[: np.searchsorted(rises, begin)]
+        lag = totals.argmax(axis=0)
+        value = totals[lag, np.arange(count)]
+        first = np.where(faded > value, oldest, t - lag)
+        value = np.maximum(value, faded) - penalties
+        rest = best[longest + t] if gaps else 0
+        best[longest + t + 1] = np.maximum(value, rest)
+        begins[t] = np.where(value > rest, first, -1)
+    return [_traced_back(column, gaps) for column in begins.T.tolist()]
+
+
+def _traced_back(begins: list[int], gaps: bool) -> np.ndarray:
+    """First frames of the segments, from the first frame of the last one for every end."""
+    t, chosen = len(begins) - 1, []
+    while t >= 0 and (gaps or begins[t] >= 0):
+        if begins[t] >= 0:
+            chosen.append(begins[t])
+            t = begins[t]
+        t -= 1
     return np.array(chosen[::-1], dtype=int)

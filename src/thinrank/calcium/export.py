@@ -12,10 +12,9 @@ import pandas as pd
 from thinrank.calcium.decisions import centres_of
 from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.export_suite2p import write_suite2p
-from thinrank.calcium.fluorescence import Fluorescence
-from thinrank.calcium.folder import whole_folder, write_summary
+from thinrank.calcium.fluorescence import Quality
+from thinrank.calcium.folder import read_json, whole_folder, write_summary
 from thinrank.calcium.imaging import CalciumImaging, with_rejected
-from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import as_regions
 from thinrank.core.imports import import_optional
 
@@ -70,6 +69,8 @@ def export_results(
     metadata : dict, default=None
         ``session_start_time``, ``subject`` and ``device`` of the NWB file; see :func:`write_nwb`.
     """
+    if not hasattr(imaging, "fluorescence_"):
+        raise ValueError("imaging has no fluorescence_: it was fitted by an earlier version")
     with whole_folder(folder, overwrite) as place:
         write_results(imaging, place, nwb=nwb, suite2p=suite2p, metadata=metadata)
         write_summary(place, describe(imaging))
@@ -85,39 +86,36 @@ def write_results(
 ) -> None:
     """Write the files of :func:`export_results` into a folder, except the summary."""
     found, count = with_rejected(imaging)
-    rate, light, quality = imaging.frame_rate, *measures_of(imaging)
+    rate, light = imaging.frame_rate, imaging.fluorescence_
     write_regions(folder / "regions.json", imaging.region_coordinates_)
-    write_traces(folder / "traces.csv", imaging.traces_, rate)
     write_spikes(folder / "spikes.csv", imaging.spike_trains_, rate)
-    for name, values in ({} if light is None else light_by_file(light)).items():
-        write_traces(folder / f"{name}.csv", values, rate)
-    if quality is not None:
-        path, regions = folder / "quality.csv", found.region_coordinates_
-        write_quality(path, regions, found.quality_, n_accepted=count)
-    write_footprints(folder / "footprints.tif", imaging.footprints_)
-    if suite2p:
-        write_suite2p(folder, imaging)
-    if nwb and len(found.region_coordinates_):
-        light, quality = measures_of(found)
-        measures = {"spike_trains": found.spike_trains_, "fluorescence": light, "quality": quality}
-        path, about = folder / "regions.nwb", {"n_accepted": count, **(metadata or {})}
-        write_nwb(path, found.footprints_, found.traces_, rate, **measures, **about)
-
-
-def measures_of(imaging: CalciumImaging) -> tuple[Fluorescence | None, Quality | None]:
-    """Light and quality of the neurons; models of the first version have neither."""
-    return getattr(imaging, "fluorescence_", None), getattr(imaging, "quality_", None)
-
-
-def light_by_file(light: Fluorescence) -> dict[str, np.ndarray]:
-    """Measured light by the name of its file without the suffix."""
-    return {
+    values = {
+        "traces": imaging.traces_,
         "fluorescence": light.raw,
         "neuropil": light.neuropil,
         "f0": light.baseline,
         "dff": light.dff,
         "deconvolved": light.deconvolved,
     }
+    for name, each in values.items():
+        write_traces(folder / f"{name}.csv", each, rate)
+    path, regions = folder / "quality.csv", found.region_coordinates_
+    write_quality(path, regions, found.quality_, n_accepted=count)
+    write_footprints(folder / "footprints.tif", imaging.footprints_)
+    if suite2p:
+        write_suite2p(folder, imaging)
+    if nwb and len(regions):
+        write_nwb(
+            folder / "regions.nwb",
+            found.footprints_,
+            found.traces_,
+            rate,
+            spike_trains=found.spike_trains_,
+            fluorescence=found.fluorescence_,
+            quality=found.quality_,
+            n_accepted=count,
+            **(metadata or {}),
+        )
 
 
 def describe(imaging: CalciumImaging) -> dict[str, Any]:
@@ -129,7 +127,7 @@ def describe(imaging: CalciumImaging) -> dict[str, Any]:
         "width": int(imaging.mean_image_.shape[1]),
         "frame_rate": float(imaging.frame_rate),
         "decay": float(imaging.decay_),
-        **({"radius": round(float(imaging.radius_), 3)} if hasattr(imaging, "radius_") else {}),
+        "radius": round(float(imaging.radius_), 3),
         "neurons": count,
         "rejected": len(found.region_coordinates_) - count,
     }
@@ -172,10 +170,7 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
         If the file does not have this format. The message names the file and the reason.
     """
     path = Path(path)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not JSON, or nested too deeply ({error})") from error
+    content = read_json(path)
     if not isinstance(content, list) or not content:
         raise ValueError(f"{path}: expected a list of at least one region")
     expected = 'each region must be {"coordinates": [[row, column], …]}'

@@ -9,8 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from thinrank.calcium.fluorescence import Fluorescence
-from thinrank.calcium.quality import Quality
+from thinrank.calcium.fluorescence import Fluorescence, Quality
 from thinrank.core.imports import import_optional
 
 _UNKNOWN = "unknown"
@@ -107,13 +106,13 @@ def write_nwb(
     for mask in masks:
         regions.add_roi(image_mask=mask)
     if quality is not None:
-        regions.add_column("snr", "Signal-to-noise ratio", data=quality.snr.tolist())
-        about = "Correlation of the trace with the raw fluorescence"
-        regions.add_column("correlation", about, data=quality.correlation.tolist())
-        about = "Whether snr or correlation is low"
-        regions.add_column("doubtful", about, data=quality.doubtful.tolist())
-        about = "Why a candidate is no neuron; empty for neurons"
-        regions.add_column("rejected", about, data=quality.reasons(n_accepted))
+        for name, about, data in (
+            ("snr", "Signal-to-noise ratio", quality.snr.tolist()),
+            ("correlation", "Correlation of trace and raw light", quality.correlation.tolist()),
+            ("doubtful", "Whether snr or correlation is low", quality.doubtful.tolist()),
+            ("rejected", "Why a candidate is no neuron", quality.reasons(n_accepted)),
+        ):
+            regions.add_column(name, about, data=data)
     for container, series in _responses(traces, spike_trains, fluorescence).items():
         place = getattr(pynwb.ophys, container)()
         module.add(place)
@@ -140,7 +139,8 @@ def _responses(
         fluorescence["spikes"] = (spike_trains, "Size of the spike in each frame, or 0")
     if light is None:
         return {"Fluorescence": fluorescence}
-    rest = f"raw - {light.coefficient:g} * neuropil"
+    share = np.unique(np.round(light.coefficient, 6))
+    rest = f"raw - {f'{share[0]:g}' if len(share) == 1 else 'coefficient'} * neuropil"
     fluorescence |= {
         "raw": (light.raw, "Mean over the region, weighted by the footprint"),
         "neuropil": (light.neuropil, "Mean over the pixels around the region"),

@@ -27,7 +27,7 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
 
     As in suite2p, ``stat.npy`` and ``ops.npy`` are pickled objects, which readers load with
     ``allow_pickle=True``. The neurons are in the order of all other files. In ``ops``,
-    ``neucoeff`` is the fraction of the neuropil that was subtracted for ``spks.npy``.
+    ``neucoeff`` is the median fraction of the neuropil that was subtracted for ``spks.npy``.
 
     Parameters
     ----------
@@ -35,14 +35,7 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
         An existing folder, in which ``suite2p`` is made.
     imaging : CalciumImaging
         A fitted estimator.
-
-    Raises
-    ------
-    ValueError
-        If it was fitted by an earlier version, which did not measure fluorescence.
     """
-    if not hasattr(imaging, "fluorescence_"):
-        raise ValueError("imaging has no fluorescence_: it was fitted by an earlier version")
     place = Path(folder) / "suite2p" / "plane0"
     place.mkdir(parents=True)
     imaging, count = with_rejected(imaging)
@@ -106,6 +99,7 @@ def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) 
 def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str, Any]:
     """The entries of ``ops`` that readers use."""
     height, width = shape
+    share = np.asarray(imaging.fluorescence_.coefficient)
     frame_rate = float(imaging.frame_rate)
     diameter = max(1, round(2 * float(np.sqrt(typical / np.pi))))
     mean = np.asarray(imaging.mean_image_, dtype=np.float32)
@@ -120,7 +114,7 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
         "nchannels": 1,
         "functional_chan": 1,
         "tau": float(-1 / (frame_rate * np.log(imaging.decay_))) if imaging.decay_ > 0 else 0.0,
-        "neucoeff": float(imaging.fluorescence_.coefficient),
+        "neucoeff": float(np.median(share)) if share.size else 0.7,
         # the defaults of suite2p, for programs that deconvolve again
         "baseline": "maximin",
         "win_baseline": 60.0,

@@ -1,17 +1,18 @@
-"""Raw fluorescence of each neuron, of the neuropil around it, its resting level and ΔF/F."""
+"""Light of each neuron and around it, its resting level and ΔF/F, and how far it can be trusted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 from scipy.sparse import csr_array, vstack
 
 from thinrank.calcium.binning import RestingLevel
-from thinrank.calcium.deconvolution import deconvolve
-from thinrank.calcium.movie import Movie
+from thinrank.calcium.deconvolution import deconvolve, trace_noise
+from thinrank.calcium.readers import Movie
+from thinrank.calcium.traces import weighted_sums
 
 # Pixels between a region and its surroundings, which the light of the neuron still reaches, and
 # the number of pixels of the surroundings: suite2p's inner_neuropil_radius and
@@ -22,6 +23,13 @@ _PIXELS = 350
 # ring of this width around a single pixel has 2600 pixels, so that there are enough between
 # densely packed neurons too.
 _REACH = 28
+LEAST_CORRELATION = 0.2
+"""Neurons whose traces correlate less with their raw light are doubtful. Rule of thumb: on movies
+that were made for it, wide changes of the light that are no neurons have correlations around 0,
+and neurons whose traces are right have more than 0.3."""
+LEAST_SNR = 2.0
+"""Neurons whose largest transients are less, in standard deviations of the noise, are doubtful.
+Rule of thumb: noise exceeds it in 2 % of the frames."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +48,21 @@ class Fluorescence:
     deconvolved : ndarray of shape (n_neurons, n_frames), float32
         Non-negative deconvolution of ``corrected`` − F0; see :func:`deconvolve`. Unlike spike
         trains, it has values in many frames.
-    coefficient : float
-        Fraction of the neuropil that is subtracted.
+    coefficient : ndarray of shape (n_neurons,), or float
+        Fraction of the neuropil that is subtracted from each neuron.
     """
 
     raw: np.ndarray
     neuropil: np.ndarray
     baseline: np.ndarray
     deconvolved: np.ndarray
-    coefficient: float
+    coefficient: np.ndarray | float
 
     @property
     def corrected(self) -> np.ndarray:
         """F − coefficient × neuropil; of shape (n_neurons, n_frames)."""
-        return self.raw - np.float32(self.coefficient) * self.neuropil
+        fraction = np.reshape(self.coefficient, (-1, 1)).astype(np.float32)
+        return self.raw - fraction * self.neuropil
 
     @property
     def dff(self) -> np.ndarray:
@@ -65,16 +74,6 @@ class Fluorescence:
         change, positive = self.corrected - self.baseline, self.baseline > 0
         return np.divide(change, self.baseline, out=np.full_like(change, np.nan), where=positive)
 
-    def of(self, neurons: np.ndarray) -> Fluorescence:
-        """The same for some of the neurons, given by their indices."""
-        return Fluorescence(
-            self.raw[neurons],
-            self.neuropil[neurons],
-            self.baseline[neurons],
-            self.deconvolved[neurons],
-            self.coefficient,
-        )
-
 
 def measure_fluorescence(
     movie: Movie,
@@ -82,27 +81,35 @@ def measure_fluorescence(
     regions: list[np.ndarray],
     usable: np.ndarray,
     *,
-    coefficient: float,
+    coefficient: float | None,
     resting: RestingLevel,
     decay: float,
     progress: Callable[[float], None],
 ) -> Fluorescence:
     """Measure the light of each neuron and of its surroundings in the raw frames.
 
-    Shapes: ``footprints`` (n_neurons, height * width), ``regions`` (n_pixels, 2), ``usable``
-    (height, width).
+    ``usable``: which pixels are, an image. ``coefficient``: None to estimate it.
     """
     shape = movie.shape[1:]
     pixels = [np.ravel_multi_index(tuple(region.T), shape) for region in regions]
     inside = _means(_in_rows(pixels, shape).multiply(footprints))
     weights = csr_array(vstack([inside, surroundings(regions, shape, usable)]))
-    means = _weighted_sums(movie, weights, progress)
+    means = weighted_sums(movie, weights, progress)
     raw, neuropil = means[: len(regions)], means[len(regions) :]
-    corrected = raw - np.float32(coefficient) * neuropil
-    baseline = resting.of(corrected)
-    return Fluorescence(
-        raw, neuropil, baseline, deconvolve(corrected - baseline, decay), float(coefficient)
+    share = (
+        neuropil_shares(raw, neuropil) if coefficient is None else np.full(len(raw), coefficient)
     )
+    light = Fluorescence(raw, neuropil, np.zeros_like(raw), np.zeros_like(raw), share)
+    baseline = resting.of(light.corrected)
+    return replace(
+        light, baseline=baseline, deconvolved=deconvolve(light.corrected - baseline, decay)
+    )
+
+
+def neuropil_shares(raw: np.ndarray, neuropil: np.ndarray) -> np.ndarray:
+    """Fraction of the neuropil in each region, by regression over the frames; from 0 to 2."""
+    around = neuropil - neuropil.mean(axis=1, keepdims=True, dtype=np.float64)
+    return np.clip(np.vecdot(raw, around) / np.maximum(np.vecdot(around, around), 1e-30), 0, 2)
 
 
 def _in_rows(pixels: list[np.ndarray], shape: tuple[int, int]) -> csr_array:
@@ -118,22 +125,6 @@ def _means(weights: csr_array) -> csr_array:
     return csr_array(weights.multiply(1 / np.where(sums > 0, sums, 1)[:, None]))
 
 
-def _weighted_sums(
-    movie: Movie, weights: csr_array, progress: Callable[[float], None]
-) -> np.ndarray:
-    """Sums over the pixels of every frame, weighted; of shape (n_rows_of_weights, n_frames)."""
-    frames, height, width = movie.shape
-    sums = np.zeros((frames, weights.shape[0]), dtype=np.float32)
-    columns = csr_array(weights.T.astype(np.float32))
-    needed = np.diff(columns.indptr).reshape(height, width).any(axis=1)
-    for first, block in movie.blocks(needed=needed):
-        progress(first / height)
-        part = columns[first * width : (first + block.shape[1]) * width]
-        near = np.unique(part.indices)
-        sums[:, near] += block.reshape(frames, -1) @ part[:, near].toarray()
-    return np.ascontiguousarray(sums.T)
-
-
 def surroundings(
     regions: list[np.ndarray], shape: tuple[int, int], usable: np.ndarray
 ) -> csr_array:
@@ -141,9 +132,6 @@ def surroundings(
 
     The nearest 350 pixels are taken that are more than two pixels away from the region, belong to
     no other region and are usable; all there are within 28 pixels, if these are fewer.
-
-    Shapes: ``regions`` (n_pixels, 2), ``usable`` (height, width), result (n_neurons, height *
-    width).
     """
     free = np.array(usable, dtype=bool)
     for region in regions:
@@ -165,3 +153,61 @@ def _around(region: np.ndarray, shape: tuple[int, int], free: np.ndarray) -> np.
     farthest = order[min(_PIXELS, len(order)) - 1] if len(order) else 0.0
     taken = distances[near] <= farthest
     return (rows[taken] + low[0]) * shape[1] + columns[taken] + low[1]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Measures of each neuron.
+
+    Both compare its trace with its light without neuropil and resting level.
+
+    Attributes
+    ----------
+    snr : ndarray of shape (n_neurons,)
+        Signal-to-noise ratio: height of the largest transient in the light, divided by the
+        standard deviation of the light's noise. The height is that of the trace, scaled to the
+        light by least squares; it is negative if the light is darker where the trace is high.
+    correlation : ndarray of shape (n_neurons,)
+        Correlation of the trace with the light.
+    score : ndarray of shape (n_neurons,) or None
+        How much the footprint looks like a neuron, from 0 to 1; it is rejected below 0.5. None for
+        models of earlier versions.
+    fault : tuple of str
+        What is most unlike a neuron, one for each: "too small", "too large", "too long" or "no
+        transients".
+    """
+
+    snr: np.ndarray
+    correlation: np.ndarray
+    score: np.ndarray | None = None
+    fault: tuple[str, ...] = ()
+
+    @property
+    def doubtful(self) -> np.ndarray:
+        """Boolean array: whether the correlation is below 0.2 or the ratio below 2."""
+        return (self.correlation < LEAST_CORRELATION) | (self.snr < LEAST_SNR)
+
+    def reasons(self, n_accepted: int | None = None) -> list[str]:
+        """Why each was rejected, if it comes after the accepted ones; otherwise empty."""
+        count = len(self.snr) if n_accepted is None else n_accepted
+        fault = self.fault or ("",) * len(self.snr)
+        return ["" if i < count else why for i, why in enumerate(fault)]
+
+
+def measure_quality(
+    traces: np.ndarray, fluorescence: Fluorescence, score: np.ndarray, fault: tuple[str, ...]
+) -> Quality:
+    """Compare traces of shape (n_neurons, n_frames) with the light from which they were made."""
+    light = (fluorescence.corrected - fluorescence.baseline).astype(np.float64)
+    noise = trace_noise(light)
+    trace = traces - traces.mean(axis=1, keepdims=True)
+    light -= light.mean(axis=1, keepdims=True)
+    shared = np.vecdot(trace, light)
+    size, brightness = np.linalg.norm(trace, axis=1), np.linalg.norm(light, axis=1)
+    height = shared * traces.max(axis=1, initial=0.0)
+    return Quality(_ratio(height, size**2 * noise), _ratio(shared, size * brightness), score, fault)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The quotient, and 0 where the divisor is 0."""
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

@@ -17,6 +17,14 @@ SUMMARY = "summary.json"
 _NAMED_IN_ERRORS = 3  # at most this many file names in a message, to keep it on one line
 
 
+def read_json(path: Path) -> Any:
+    """What is in a JSON file; a ValueError that names it if it is something else."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON, or nested too deeply ({error})") from error
+
+
 @contextmanager
 def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     """A temporary folder, renamed to the target when the block ends without an error.
@@ -84,7 +92,6 @@ def _files(folder: Path) -> list[str]:
 
 def _written_here(folder: Path) -> set[str]:
     try:
-        content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return set(map(str, content["files"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set(map(str, read_json(folder / SUMMARY)["files"]))
+    except (OSError, ValueError, KeyError, TypeError):
         return set()

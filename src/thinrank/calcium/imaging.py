@@ -10,23 +10,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.calcium.binning import interpolated
-from thinrank.calcium.fluorescence import Fluorescence
-from thinrank.calcium.movie import open_movie
-from thinrank.calcium.pipeline import MovieFit, Neurons, fit_movie, joined
-from thinrank.calcium.quality import Quality
+from thinrank.calcium.pipeline import MovieFit, Neurons, fit_movie, joined, some_of
+from thinrank.calcium.readers import Movie, open_movie
 from thinrank.calcium.regions import label_image
 from thinrank.calcium.registration import registered, warn_of_motion
 from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.traces import resolve_decay
 from thinrank.core.checks import is_auto
-from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
-from thinrank.core.result import Status
 from thinrank.designs import RecursiveFilter
 from thinrank.minimize import as_solver
 
@@ -42,31 +37,11 @@ _NUMBERS = {
     "smoothing": (-1e-9, np.inf),
     "background": (-1e-9, np.inf),
 }
-_WIDTHS = ("neuron_radius", "smoothing", "background")  # in pixels, or "auto"
-
-
-class _FittedMovie(BaseEstimator):
-    """What a fit has."""
-
-    factors_: Factors
-    status_: Status
-    decay_: float
-    radius_: float
-    shape_: tuple[int, int, int]
-    mean_image_: np.ndarray
-    sparse_footprints_: csr_array
-    traces_: np.ndarray
-    spike_trains_: np.ndarray
-    regions_: np.ndarray
-    region_coordinates_: list[np.ndarray]
-    fluorescence_: Fluorescence
-    quality_: Quality
-    rejected_: Neurons
-    shifts_: np.ndarray | None
+_WIDTHS = ("neuron_radius", "smoothing", "background")  # in pixels
 
 
 @dataclass(eq=False, repr=False)
-class CalciumImaging(_FittedMovie):
+class CalciumImaging(BaseEstimator):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.
 
     The movie is modeled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
@@ -136,9 +111,10 @@ class CalciumImaging(_FittedMovie):
     region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.
-    neuropil : float, default=0.7
+    neuropil : float or "auto", default="auto"
         Fraction of the light around a neuron that is subtracted from its raw fluorescence for ΔF/F
-        and deconvolution; suite2p's neucoeff.
+        and deconvolution. "auto" is the regression coefficient of each neuron, from 0 to 2;
+        suite2p's neucoeff is 0.7.
     register : bool, default=False
         Whether to correct rigid motion first, as :func:`thinrank.calcium.register` does.
     detection : {"auto", "local", "low_rank"}, default="auto"
@@ -233,7 +209,7 @@ class CalciumImaging(_FittedMovie):
     floor: float = 2.0
     neuron_radius: float | str = "auto"
     region_threshold: float = 0.5
-    neuropil: float = 0.7
+    neuropil: float | str = "auto"
     register: bool = False
     detection: str = "auto"
     solver: str = "pursuit"
@@ -257,10 +233,9 @@ class CalciumImaging(_FittedMovie):
             "_scale": (pixels,),
             "_baseline": (len(self._knots), pixels),
         }
-        if getattr(self, "fluorescence_", None) is not None:  # models of earlier versions have none
+        if hasattr(self, "fluorescence_"):  # models of earlier versions have none
             for name in ("raw", "neuropil", "baseline", "deconvolved"):
                 shapes[f"fluorescence_.{name}"] = (neurons, frames)
-        if getattr(self, "quality_", None) is not None:
             shapes |= {"quality_.snr": (neurons,), "quality_.correlation": (neurons,)}
         return shapes
 
@@ -319,7 +294,7 @@ class CalciumImaging(_FittedMovie):
             self.shape_, self.shifts_ = opened.shape, None
             if self.register:
                 moved = registered(opened, begin("registration"))
-                opened.frames, self.shifts_ = moved.movie, moved.shifts
+                opened, self.shifts_ = Movie(moved.movie, opened.name), moved.shifts
             else:
                 warn_of_motion(opened)
             self._keep(fit_movie(self, opened, decay, low_rank, begin))
@@ -341,8 +316,9 @@ class CalciumImaging(_FittedMovie):
             value = getattr(self, name)
             good = _is_number(value) and (least < value < most)
             good |= name == "floor" and _is_number(value) and value == np.inf
-            if not good and not (name in _WIDTHS and is_auto(value)):
-                auto = ', or "auto"' if name in _WIDTHS else ""
+            optional = name in (*_WIDTHS, "neuropil")
+            if not good and not (optional and is_auto(value)):
+                auto = ', or "auto"' if optional else ""
                 raise ValueError(
                     f"{name} must be above {least:g} and below {most:g}{auto}, got {value!r}"
                 )
@@ -448,20 +424,18 @@ class CalciumImaging(_FittedMovie):
         self.decay_, self.radius_ = fit.decay, fit.radius
         self.mean_image_ = fit.mean_image
         self._knots, self._baseline, self._scale = fit.knots, fit.baseline, fit.scale
-        count, total = fit.accepted, len(fit.neurons.regions)
-        use_neurons(self, fit.neurons.of(np.arange(count)))
-        self.rejected_ = fit.neurons.of(np.arange(count, total))
+        self._use(fit.neurons, np.arange(fit.accepted))
+        self.rejected_ = some_of(fit.neurons, np.arange(fit.accepted, len(fit.neurons.regions)))
 
-
-def use_neurons(imaging: CalciumImaging, neurons: Neurons) -> None:
-    """Make these the neurons of a fit."""
-    imaging.sparse_footprints_ = neurons.footprints
-    imaging.spike_trains_, imaging.traces_ = neurons.spike_trains, neurons.traces
-    imaging.region_coordinates_ = neurons.regions
-    imaging.regions_ = label_image(
-        list(imaging.footprints_), neurons.regions, imaging.mean_image_.shape
-    )
-    imaging.fluorescence_, imaging.quality_ = neurons.fluorescence, neurons.quality
+    def _use(self, candidates: Neurons, chosen: np.ndarray) -> None:
+        """Make some of the candidates the neurons of the fit, and none of them rejected."""
+        neurons = some_of(candidates, chosen)
+        self.sparse_footprints_ = neurons.footprints
+        self.spike_trains_, self.traces_ = neurons.spike_trains, neurons.traces
+        self.region_coordinates_ = neurons.regions
+        self.regions_ = label_image(self.footprints_, neurons.regions)
+        self.fluorescence_, self.quality_ = neurons.fluorescence, neurons.quality
+        self.rejected_ = some_of(candidates, chosen[:0])
 
 
 def with_rejected(imaging: Any) -> tuple[Any, int]:
@@ -498,37 +472,22 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     >>> tr.calcium.select_neurons(imaging, ~imaging.quality_.doubtful).n_neurons_
     3
     """
-    everything, own = _neurons_of(imaging), len(imaging.traces_)
-    if getattr(imaging, "rejected_", None) is not None:  # models of earlier versions have none
-        everything = joined(everything, imaging.rejected_)
+    light, quality, regions = imaging.fluorescence_, imaging.quality_, imaging.region_coordinates_
+    parts = imaging.sparse_footprints_, imaging.spike_trains_, imaging.traces_
+    everything = joined(Neurons(*parts, regions, light, quality), imaging.rejected_)
     count, chosen = len(everything.regions), np.asarray(neurons)
-    if chosen.dtype == bool:
-        if chosen.shape not in ((own,), (count,)):
-            raise ValueError(
-                f"neurons as a mask must have the shape ({own},), one entry per neuron, or "
-                f"({count},) with the rejected ones, got shape {chosen.shape}"
-            )
+    if chosen.dtype == bool and chosen.shape in ((len(regions),), (count,)):
         chosen = np.flatnonzero(chosen)
-    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+    good = chosen.ndim == 1 and (not chosen.size or chosen.dtype.kind in "iu")
+    distinct = set(chosen.tolist()) if good else set()
+    if not good or len(distinct) < len(chosen) or not distinct <= set(range(count)):
         raise ValueError(
-            f"neurons must be a list of indices or a mask, got {chosen.dtype} of shape "
-            f"{chosen.shape}"
-        )
-    chosen = chosen.astype(np.int64)
-    if np.any((chosen < 0) | (chosen >= count)) or len(np.unique(chosen)) != len(chosen):
-        raise ValueError(
-            f"neurons must be different indices from 0 to {count - 1}, got {chosen.tolist()}"
+            f"neurons must be different indices from 0 to {count - 1}, or a mask with "
+            f"{len(regions)} or, with the rejected ones, {count} entries; got {neurons!r:.80}"
         )
     result = copy.copy(imaging)
-    use_neurons(result, everything.of(chosen))
-    result.rejected_ = everything.of(chosen[:0])
+    result._use(everything, chosen.astype(np.int64))
     return result
-
-
-def _neurons_of(imaging: CalciumImaging) -> Neurons:
-    light, quality = imaging.fluorescence_, imaging.quality_
-    parts = imaging.sparse_footprints_, imaging.spike_trains_, imaging.traces_
-    return Neurons(*parts, imaging.region_coordinates_, light, quality)
 
 
 def _is_number(value: Any) -> bool:

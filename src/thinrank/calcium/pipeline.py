@@ -21,10 +21,14 @@ from thinrank.calcium.binning import (
     interpolated,
     smooth_frames,
 )
-from thinrank.calcium.fluorescence import Fluorescence, measure_fluorescence
+from thinrank.calcium.fluorescence import (
+    Fluorescence,
+    Quality,
+    measure_fluorescence,
+    measure_quality,
+)
 from thinrank.calcium.low_rank import fit_low_rank, given_sizes, separable
-from thinrank.calcium.movie import Movie
-from thinrank.calcium.quality import Quality, measure_quality
+from thinrank.calcium.readers import Movie
 from thinrank.calcium.regions import body_of, region_of, shape_score
 from thinrank.calcium.search import LocalNeuron, Search, stacked
 from thinrank.calcium.traces import estimate_decay, extract_targets, spikes_of
@@ -51,9 +55,6 @@ _RADII = (1.5, 15.0)
 # Smallest height of the largest transient of a neuron, in units of noise and background: in the
 # bins of the movie, and in XΘ, which has fewer.
 _LEAST_PEAK, _LEAST_PEAK_OF_THETA = 7.0, 5.0
-# A neuron is taken for a part of another one if it is nearer than this, in radii, its largest
-# transient is below this fraction of the other one's, and its trace has at least this correlation.
-_PART_DISTANCE, _PART_PEAK, _PART_LIKENESS = 5.0, 0.4, 0.5
 # Standard deviation of the Gaussian filter of the final footprints, in radii: single pixels of a
 # faint neuron are noisy.
 _FOOTPRINT_WIDTH = 0.2
@@ -81,12 +82,6 @@ class Neurons:
     fluorescence: Fluorescence
     quality: Quality
 
-    def of(self, index: np.ndarray) -> Neurons:
-        """The neurons with the given indices."""
-        regions = [self.regions[i] for i in index]
-        parts = self.footprints[index], self.spike_trains[index], self.traces[index], regions
-        return Neurons(*parts, self.fluorescence.of(index), self.quality.of(index))
-
 
 def joined(first: Any, second: Any) -> Any:
     """Two groups of neurons, or two values of one field of them, one after the other."""
@@ -99,6 +94,16 @@ def joined(first: Any, second: Any) -> Any:
     if isinstance(first, np.ndarray):
         return np.concatenate([first, second])
     return first + second if isinstance(first, (list, tuple)) else first
+
+
+def some_of(values: Any, index: np.ndarray) -> Any:
+    """Some of a group of neurons, or of the values of one field of them."""
+    if isinstance(values, (Neurons, Fluorescence, Quality)):
+        parts = (getattr(values, field.name) for field in fields(values))
+        return type(values)(*(some_of(part, index) for part in parts))
+    if isinstance(values, (list, tuple)):
+        return type(values)(values[i] for i in index) if values else values
+    return values[index] if isinstance(values, (np.ndarray, csr_array)) else values
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ def fit_movie(
         spikes = spikes_of(targets, decay, rows, begin("spikes"))
     decay = usual if decay is None else decay
     traces = lfilter([1.0], [1.0, -decay], spikes, axis=1).astype(np.float32)
-    score, fault = _judged(found, footprints, traces, (height, width))
+    score, fault = _judged(found, traces)
     energy = footprints.multiply(footprints).sum(axis=1) * (traces**2).sum(axis=1)
     order = np.lexsort((-energy, score < ACCEPTED))
     footprints, spikes, traces = csr_array(footprints[order]), spikes[order], traces[order]
@@ -175,13 +180,13 @@ def fit_movie(
         footprints,
         regions,
         (scale > 0).reshape(height, width),
-        coefficient=float(imaging.neuropil),
+        coefficient=None if is_auto(imaging.neuropil) else float(imaging.neuropil),
         resting=resting,
         decay=decay,
         progress=begin("fluorescence"),
     )
     faults = tuple(fault[i] for i in order)
-    quality = measure_quality(traces, light, resting, score[order], faults)
+    quality = measure_quality(traces, light, score[order], faults)
     neurons = Neurons(footprints, spikes, traces, regions, light, quality)
     accepted = int(np.count_nonzero(score >= ACCEPTED))
     theta, status = found.theta, found.status
@@ -229,8 +234,8 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
     radius = _USUAL_RADIUS if auto else float(imaging.neuron_radius)
     for _ in range(_MOST_TRIALS):
         search = _search(imaging, radius, usual)
-        level = search.level(rough)
-        first, _ = search.run(values, level, lambda part: progress(0.3 * part), rounds=[0])
+        first, _ = search.run(values, search.level(rough), [])
+        progress(0.3)
         # the filter before a body is measured adds about 0.3 of its squared radius, which is r²
         square = (_radius_of(first, noise, radius) ** 2 - 0.3 * radius**2) / 0.7
         seen = float(np.clip(np.sqrt(max(square, 0)), *_RADII))
@@ -241,10 +246,7 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
         if right:
             break
     search = _search(imaging, radius, usual)
-    level = search.level(rough)
-    neurons, background = search.run(
-        values, level, lambda part: progress(0.3 + 0.7 * part), rounds=[1], neurons=first
-    )
+    neurons, background = search.run(values, search.level(rough), first)
     unit = noise * np.float32(binned.length**0.5)
     return _Found(neurons, background, radius, unit, decay)
 
@@ -257,7 +259,7 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     wide = _in_radii(imaging.background, 3.0, radius)
     values, background = binned.values, None
     if wide:
-        background = fit_background(values, wide, 1.2)
+        background = fit_background(values, wide)
     values = smooth_frames(values, smoothing)
     values -= np.median(values, axis=2, keepdims=True)
     some = slice(None, None, max(1, frames // 300))
@@ -269,11 +271,8 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     del values
     decay = estimate_decay(Y) if decay is None else decay
     begin("factors")
-    impulse = np.zeros((4 * int(3 * smoothing + 1) + 1,) * 2 + (1,), dtype=np.float32)
-    impulse[len(impulse) // 2, len(impulse) // 2] = 1
-    correlation = smooth_frames(smooth_frames(impulse, smoothing), smoothing)
-    correlation /= correlation.max()
-    correlated = float((correlation**2).sum())
+    # noise of pixels at a distance d has the correlation exp(−d²/4s²) after a filter of width s
+    correlated = max(1.0, 2 * np.pi * smoothing**2)  # the sum of its squares
     sizes = given_sizes(imaging, frames, height * width)
     solution = fit_low_rank(imaging, Y, decay, sizes, correlated)
     theta = solution.factors
@@ -281,9 +280,11 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     if theta.rank:
         W, segments, level = separable(theta, decay)
         W = W.reshape(height, width, len(segments.frames)) / np.float32(level)
-        noise = float(correlation.sum()) ** 0.5 / level
+        noise = max(1.0, 4 * np.pi * smoothing**2) ** 0.5 / level
         search = Search(radius, 0.0, 0.0, 0.0, _LEAST_PEAK_OF_THETA, noise)
-        neurons, _ = search.run(W, np.ones((height, width), np.float32), begin("neurons"))
+        begin("neurons")
+        for _ in range(2):
+            neurons, _ = search.run(W, np.ones((height, width), np.float32), neurons)
     return _Found(neurons, background, radius, unit, decay, theta, solution.status)
 
 
@@ -316,9 +317,7 @@ def _footprints(found: _Found, shape: tuple[int, int]) -> csr_array:
     return stacked(found.neurons, images, shape)
 
 
-def _judged(
-    found: _Found, footprints: csr_array, traces: np.ndarray, shape: tuple[int, int]
-) -> tuple[np.ndarray, list[str]]:
+def _judged(found: _Found, traces: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Scores of all candidates from 0 to 1, and what is most unlike a neuron.
 
     Shapes are judged in the units of the movie. The search sees them in units of the noise, in
@@ -326,18 +325,10 @@ def _judged(
     """
     images = [neuron.footprint * neuron.window(found.unit) for neuron in found.neurons]
     radius = _radius_of(found.neurons, found.unit, found.radius)
-    verdicts = [shape_score(image, radius) for image in images]
-    peaks = traces.max(axis=1, initial=0.0)
-    places = np.stack(np.divmod(np.arange(shape[0] * shape[1]), shape[1]), axis=1)
-    centres = (footprints @ places) / np.maximum(footprints.sum(axis=1), 1e-30)[:, None]
-    centred = traces - traces.mean(axis=1, keepdims=True)
-    centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-30)
-    for n, (centre, peak) in enumerate(zip(centres, peaks, strict=True)):
-        near = np.linalg.norm(centres - centre, axis=1) < _PART_DISTANCE * found.radius
-        alike = centred[near & (peak < _PART_PEAK * peaks)] @ centred[n]
-        part = _PART_LIKENESS / (_PART_LIKENESS + max(0.0, float(alike.max(initial=0.0))))
-        silent = (0.0, "no transients") if peak <= 0 else (1.0, "")
-        verdicts[n] = min(verdicts[n], (part, "part of a brighter neuron"), silent)
+    verdicts = [
+        shape_score(image, radius) if trace.any() else (0.0, "no transients")
+        for image, trace in zip(images, traces, strict=True)
+    ]
     return np.array([score for score, _ in verdicts]), [fault for _, fault in verdicts]
 
 

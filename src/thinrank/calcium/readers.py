@@ -1,4 +1,4 @@
-"""Readers for movies in TIFF, NumPy, HDF5, Zarr and NWB files, and the frame rate in TIFF files."""
+"""Movies from arrays and from TIFF, NumPy, HDF5, Zarr and NWB files, read a few lines at a time."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ _BROKEN_NUMPY = (
 _RATES = ("SI.hRoiManager.scanFrameRate", "scanimage.SI4.scanFrameRate", "state.acq.frameRate")
 # Files that describe a Zarr array or a group, of version 3 and of version 2 of the format.
 _ZARR = ("zarr.json", ".zarray", ".zgroup")
+_FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
+# Number of entries of a block of lines: 16 MiB in single precision.
+_BLOCK_ENTRIES = 1 << 22
 
 
 class MovieError(ValueError):
@@ -50,6 +53,113 @@ class MovieError(ValueError):
         return type(self), (self.name, self.fault)  # exceptions are rebuilt from one argument
 
 
+class Movie:
+    """The frames of a movie, and its name for error messages."""
+
+    def __init__(self, frames: Any, name: str) -> None:
+        shape = tuple(int(side) for side in frames.shape)
+        if len(shape) == 4 and shape[-1] in (3, 4):
+            raise MovieError(name, f"color (RGB) frames of shape {shape}; a movie has one channel")
+        self._axes = three_axes(shape)
+        shape = tuple(shape[axis] for axis in self._axes)
+        if len(shape) == 2:
+            raise MovieError(name, f"a single picture of shape {shape}; a movie has (T, H, W)")
+        if len(shape) != 3:
+            raise MovieError(name, f"shape {shape}; a movie has (T, H, W)")
+        if 0 in shape:
+            raise MovieError(name, f"is empty: shape {shape}")
+        if np.dtype(frames.dtype).kind not in "uifb":
+            raise MovieError(name, f"has dtype {frames.dtype}; a movie must contain real numbers")
+        if shape[0] < _FEWEST_FRAMES:
+            only = "a single frame" if shape[0] == 1 else f"{shape[0]} frames"
+            raise MovieError(name, f"has {only}; at least {_FEWEST_FRAMES} are needed")
+        self.frames = frames
+        self.name = name
+        self.shape: tuple[int, int, int] = shape
+
+    def lines(self, first: int, last: int, frames: slice = slice(None)) -> np.ndarray:
+        """Lines ``first`` to ``last`` − 1 of all frames or of some, as a new float32 array.
+
+        Pixels of margins that are NaN in one of these frames are zero in all of them.
+        """
+        key: list[Any] = [0] * len(self.frames.shape)
+        for axis, part in zip(self._axes, (frames, slice(first, last), slice(None)), strict=True):
+            key[axis] = part
+        try:
+            block = np.array(self.frames[tuple(key)], dtype=np.float32, order="C")
+        except (OSError, RuntimeError, ValueError) as error:  # h5py or zarr, of a damaged file
+            raise MovieError(self.name, f"cannot be read to the end ({error})") from error
+        except MemoryError:
+            what = f"lines {first} to {last - 1} of {self.shape[0]} frames"
+            raise MovieError(
+                self.name, f"there is not enough memory for {what}; the file may be damaged"
+            ) from None
+        # the sum is not finite if an entry is not, but also after an overflow: then check entries
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspect = not np.isfinite(block.sum())
+        if suspect:
+            _clear_margins(block)
+            bad = np.argwhere(~np.isfinite(block))
+            if len(bad):
+                frame, line, column = (bad[0] + [frames.start or 0, first, 0]).tolist()
+                raise MovieError(
+                    self.name,
+                    f"contains NaN or infinity: frame {frame}, row {line}, column {column}",
+                )
+        return block
+
+    def blocks(self, needed: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
+        """Blocks of lines of all frames, each with the number of its first line.
+
+        Another thread reads the next block while one is used. Blocks are left out where no line is
+        ``needed``, an array of shape (height,).
+        """
+        frames, height, width = self.shape
+        step = max(_BLOCK_ENTRIES // (frames * width), 1)
+        starts = [
+            first
+            for first in range(0, height, step)
+            if needed is None or needed[first : first + step].any()
+        ]
+        return resources.prefetched(
+            (first, self.lines(first, min(first + step, height))) for first in starts
+        )
+
+
+def _clear_margins(block: np.ndarray) -> None:
+    """Set pixels at the margins of the lines to zero in all frames if they are NaN in any.
+
+    Registration leaves such margins. A pixel belongs to a margin if it and all pixels between it
+    and the left or the right edge are NaN in at least one frame; so do all pixels of a line that
+    has nothing else. Pixels that never change are not used.
+    """
+    missing = np.isnan(block).any(axis=0)
+    left = np.logical_and.accumulate(missing, axis=1)
+    right = np.logical_and.accumulate(missing[:, ::-1], axis=1)[:, ::-1]
+    block[:, left | right] = 0
+
+
+@contextmanager
+def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
+    """Open a movie from an array or a file, which is closed afterwards."""
+    if isinstance(movie, (str, os.PathLike)):
+        path = Path(movie)
+        with opened(path, dataset) as frames:
+            yield Movie(frames, str(path))
+        return
+    if dataset is not None:
+        raise ValueError("dataset is the name of an array in a file, but this movie is not a file")
+    if isinstance(movie, np.ma.MaskedArray):
+        raise MovieError("movie", "is a masked array; fill the masked entries first")
+    if not hasattr(movie, "shape") or not hasattr(movie, "dtype"):
+        movie = np.asarray(movie)
+    yield Movie(movie, "movie")
+
+
+Reader = Callable[[Path, str | None], AbstractContextManager[Any]]
+"""Opens the array in a file, given the name of a dataset or None."""
+
+
 @contextmanager
 def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
     """Open the array in a file: memory-mapped if its layout allows that, otherwise read.
@@ -57,21 +167,27 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
     Shapes: result (n_frames, height, width).
     """
     name = str(path)
+    reader: Reader = _zarr
     if not path.exists():
         raise FileNotFoundError(f"{name}: no such file")
-    if path.is_dir() and any((path / name).is_file() for name in _ZARR):
-        yield _zarr(path, dataset)
-        return
-    if not path.is_file():
-        raise MovieError(name, "is not a file")
-    if path.stat().st_size == 0:
+    if path.is_dir():
+        if not any((path / name).is_file() for name in _ZARR):
+            raise MovieError(name, "is a folder without a Zarr array, not a file")
+    elif path.stat().st_size == 0:
         raise MovieError(name, "the file is empty (0 bytes)")
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
+    elif path.suffix.lower() in _READERS:
+        reader = _READERS[path.suffix.lower()]
+    else:
         known = ", ".join((*_READERS, "Zarr folders"))
         raise MovieError(name, f"unknown file type {path.suffix!r}; supported types are {known}")
     with reader(path, dataset) as frames:
         yield frames
+
+
+def three_axes(shape: tuple[int, ...]) -> list[int]:
+    """The axes of an array without those of length 1, as ImageJ and OME write, if 3 are left."""
+    long = [axis for axis, side in enumerate(shape) if side != 1]
+    return long if len(long) == 3 else list(range(len(shape)))
 
 
 @contextmanager
@@ -116,35 +232,18 @@ def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
     with tifffile.TiffFile(path) as tiff:
         if not tiff.series:
             raise MovieError(name, "contains no image")
-        series, pages = tiff.series[0], [each.keyframe for each in tiff.series]
+        pages = [each.keyframe for each in tiff.series]
         samples = max(page.samplesperpixel for page in pages)
         if samples > 1:
             fault = f"color (RGB) frames, {samples} samples per pixel; expected one"
             raise MovieError(name, fault)
-        if (
-            len(
-                {
-                    (tuple(page.shape), each.dtype)
-                    for page, each in zip(pages, tiff.series, strict=True)
-                }
-            )
-            > 1
-        ):
+        if len({(tuple(page.shape), page.dtype) for page in pages}) > 1:
             raise MovieError(name, f"its pages differ in shape or dtype: {len(pages)} kinds")
-        if len(tiff.series) > 1:  # pages of equal shape, written one by one
-            frames = tiff.asarray(key=slice(None))
-        elif series.dataoffset is not None:
-            missing = series.dataoffset + series.nbytes - path.stat().st_size
-            if missing > 0:
-                raise MovieError(name, f"is truncated: {missing} bytes are missing")
-            order = tiff.byteorder + series.dtype.char
-            frames = np.memmap(path, order, "r", series.dataoffset, series.shape)
-        else:
-            frames = series.asarray()
-    extra = [side for side in frames.shape if side != 1]
-    if frames.ndim > 3 and len(extra) == 3:  # axes of length 1, as ImageJ writes them
-        frames = frames.reshape(extra)
-    return frames
+        if len(pages) > 1:  # pages of equal shape, written one by one
+            return tiff.asarray(key=slice(None))
+        if tiff.series[0].dataoffset is None:
+            return tiff.series[0].asarray()
+    return tifffile.memmap(path, mode="r")
 
 
 @contextmanager
@@ -263,59 +362,33 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 @contextmanager
 def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
-    """One dataset of an HDF5 file: the named one, or the only one with three axes."""
-    name = str(path)
-    with _hdf5_items(path) as (file, items):
-        h5py = import_optional("h5py")
-        shapes = {
-            place: tuple(item.shape)
-            for place, item in items.items()
-            if isinstance(item, h5py.Dataset) and item.shape is not None
-        }
-        with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
-            # get follows links, which visititems does not
-            wanted = None if dataset is None else file.get(dataset.strip("/"))
-            if not isinstance(wanted, h5py.Dataset) or wanted.shape is None:
-                wanted = file[_chosen(shapes, dataset, name)]
-        yield _stored(wanted, path)
-
-
-@contextmanager
-def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
-    """The data of a TwoPhotonSeries, in the order of its axes in the file."""
-    name = str(path)
-    with _hdf5_items(path) as (_, items):
-        series = {}
-        for place, item in items.items():
-            kind = item.attrs.get("neurodata_type", "")
-            if (kind.decode() if isinstance(kind, bytes) else str(kind)) == "TwoPhotonSeries":
-                series[place] = item
-        if not series:
-            raise MovieError(name, "contains no TwoPhotonSeries")
-        chosen = None if dataset is None else "/" + dataset.strip("/")
-        places = [p for p in series if chosen is None or f"/{p}".endswith(chosen)]
-        if len(places) != 1:
-            fault = "several TwoPhotonSeries" if chosen is None else f"no unique {dataset!r}"
-            raise MovieError(name, f"{fault}: choose dataset from {', '.join(series)}")
-        with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
-            data = series[places[0]].get("data")
-            empty = data is None or data.size == 0
-        if empty:
-            raise MovieError(name, f"the frames of {places[0]} are in another file or missing")
-        yield _stored(data, path)
-
-
-@contextmanager
-def _hdf5_items(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """An open HDF5 file, and what is in it by place."""
+    """One dataset of an HDF5 file, or the data of a TwoPhotonSeries of an NWB file."""
     h5py, name = import_optional("h5py"), str(path)
     with _readable(name, "is corrupt, truncated or not an HDF5 file", OSError):
         file = h5py.File(path, "r")
     with file:
-        items: dict[str, Any] = {}
         with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
-            file.visititems(items.__setitem__)
-        yield file, items
+            arrays: dict[str, Any] = {}
+            file.visititems(arrays.__setitem__)
+            if path.suffix.lower() == ".nwb":
+                arrays = {place: each for place, each in arrays.items() if _is_series(each)}
+                if not arrays:
+                    raise MovieError(name, "contains no TwoPhotonSeries")
+                arrays = {place: each.get("data") for place, each in arrays.items()}
+            elif dataset is not None:  # get follows links, which visititems does not
+                arrays[dataset.strip("/")] = file.get(dataset.strip("/"))
+            shapes = {
+                place: tuple(each.shape)
+                for place, each in arrays.items()
+                if isinstance(each, h5py.Dataset) and each.shape is not None
+            }
+            chosen = arrays[_chosen(shapes, dataset, name)]
+        yield _stored(chosen, path)
+
+
+def _is_series(item: Any) -> bool:
+    kind = item.attrs.get("neurodata_type", "")
+    return bool((kind.decode() if isinstance(kind, bytes) else kind) == "TwoPhotonSeries")
 
 
 def _stored(dataset: Any, path: Path) -> Any:
@@ -324,22 +397,20 @@ def _stored(dataset: Any, path: Path) -> Any:
     HDF5 can take numbers from any file of the machine, byte by byte, which a movie from somebody
     else must not do. Where a source of a virtual dataset is missing, it returns zeros.
     """
-    name = str(path)
+    others: set[str] = set()
     if not os.path.samefile(dataset.file.filename, path):
-        fault = f"{dataset.name} is a link to another file; open that file: {dataset.file.filename}"
-        raise MovieError(name, fault)
-    if dataset.external is not None or dataset.is_virtual:
-        kind, others = "external storage in", {str(each[0]) for each in dataset.external or ()}
-        if dataset.is_virtual:
-            kind = "a virtual dataset of"
-            others = {each.file_name for each in dataset.virtual_sources()}
+        others = {dataset.file.filename}
+    elif dataset.is_virtual:
+        others = {each.file_name for each in dataset.virtual_sources()}
+    elif dataset.external is not None:
+        others = {str(each[0]) for each in dataset.external}
+    if others:
         raise MovieError(
-            name,
-            f"the numbers of {dataset.name} are stored outside of the file ({kind} "
-            f"{', '.join(sorted(others))}), which is not read; copy them into one file, for "
-            "example with h5repack",
+            str(path),
+            f"the numbers of {dataset.name} are stored in another file, which is not read "
+            f"({', '.join(sorted(others))}); open that file, or copy them into one with h5repack",
         )
-    return _in_memory_if_small(dataset, name)
+    return _in_memory_if_small(dataset, str(path))
 
 
 def _in_memory_if_small(dataset: Any, name: str) -> Any:
@@ -349,36 +420,15 @@ def _in_memory_if_small(dataset: Any, name: str) -> Any:
     """
     if dataset.chunks is None or dataset.nbytes > resources.budget_bytes() / 2:
         return dataset
-    with _readable(name, "is corrupt or truncated", OSError, RuntimeError, KeyError):
+    with _readable(name, "is corrupt, or cannot be read to the end"):
         return dataset[...]
 
 
 # --------------------------------------------------------------------------- Zarr
 
 
-class _ZarrFrames:
-    """A Zarr array with three axes; axes of length 1 are left out, as those of OME-Zarr are."""
-
-    def __init__(self, array: Any, name: str) -> None:
-        self._array, self._name = array, name
-        sides = tuple(int(side) for side in array.shape)
-        long = [axis for axis, side in enumerate(sides) if side != 1]
-        self._kept = long if len(sides) > 3 and len(long) == 3 else list(range(len(sides)))
-        self.shape = tuple(sides[axis] for axis in self._kept)
-        self.dtype, self.chunks = np.dtype(array.dtype), array.chunks
-        self.nbytes = math.prod(sides) * self.dtype.itemsize
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        """A section of the array, from the disk."""
-        whole: list[Any] = [0] * len(self._array.shape)
-        keys = (slice(None),) * 3 if key is Ellipsis else key
-        for axis, part in zip(self._kept, keys, strict=True):
-            whole[axis] = part
-        with _readable(self._name, "cannot be read to the end"):
-            return np.asarray(self._array[tuple(whole)])
-
-
-def _zarr(path: Path, dataset: str | None) -> Any:
+@contextmanager
+def _zarr(path: Path, dataset: str | None) -> Iterator[Any]:
     """One array of a Zarr folder: the named one, or the only one with three axes."""
     zarr, name = import_optional("zarr"), str(path)
     with _readable(name, "is corrupt or not a Zarr array"):
@@ -392,19 +442,17 @@ def _zarr(path: Path, dataset: str | None) -> Any:
                 if "pickle" in kind:
                     fault = f"has the filter {kind!r}, which could run code; it is not read"
                     raise MovieError(name, fault)
-    if dataset is not None and single:
-        raise MovieError(name, "is a single Zarr array; dataset must be None")
-    frames = {key: _ZarrFrames(array, name) for key, array in arrays.items()}
-    chosen = _chosen({key: each.shape for key, each in frames.items()}, dataset, name)
-    with _readable(name, "is corrupt or incomplete"):
-        stored, count = arrays[chosen].nchunks_initialized, arrays[chosen].nchunks
-    if stored < count:
+        if dataset is not None and single:
+            raise MovieError(name, "is a single Zarr array; dataset must be None")
+        array = arrays[_chosen({key: each.shape for key, each in arrays.items()}, dataset, name)]
+        missing = array.nchunks - array.nchunks_initialized
+    if missing:
         warnings.warn(
-            f"{name}: {count - stored} of {count} chunks are not stored and are read as "
-            f"{arrays[chosen].fill_value}; the copy may be incomplete",
+            f"{name}: {missing} of {array.nchunks} chunks are not stored and are read as "
+            f"{array.fill_value}; the copy may be incomplete",
             stacklevel=2,
         )
-    return _in_memory_if_small(frames[chosen], name)
+    yield _in_memory_if_small(array, name)
 
 
 # --------------------------------------------------------------------------- choosing
@@ -413,15 +461,17 @@ def _zarr(path: Path, dataset: str | None) -> Any:
 def _chosen(shapes: dict[str, tuple[int, ...]], dataset: str | None, name: str) -> str:
     """The named array, or the one with three axes; "movie" or "data" if there are several."""
     if dataset is not None:
-        wanted = dataset.strip("/")
-        if wanted not in shapes:
+        wanted = "/" + dataset.strip("/")
+        found = [key for key in shapes if f"/{key}" == wanted]
+        found = found or [key for key in shapes if f"/{key}".endswith(wanted)]
+        if len(found) != 1:
             known = ", ".join(shapes) or "none"
-            raise MovieError(name, f"has no dataset {wanted!r}; it has {known}")
-        return wanted
-    movies = [key for key, shape in shapes.items() if len(shape) == 3]
-    for usual in ("movie", "data", *movies):
-        if usual in movies and (len(movies) == 1 or usual in ("movie", "data")):
-            return usual
+            raise MovieError(name, f"has no unique dataset {dataset!r}; it has {known}")
+        return found[0]
+    movies = [key for key, shape in shapes.items() if len(three_axes(shape)) == 3]
+    usual = [key for key in ("movie", "data") if key in movies] or movies
+    if len(movies) == 1 or len(usual) < len(movies):
+        return usual[0]
     if movies:
         raise MovieError(name, f"contains several movies: choose dataset from {', '.join(movies)}")
     if len(shapes) == 1:
@@ -430,7 +480,7 @@ def _chosen(shapes: dict[str, tuple[int, ...]], dataset: str | None, name: str) 
     raise MovieError(name, f"contains no array of shape (n_frames, height, width); it has {has}")
 
 
-_READERS: dict[str, Callable[[Path, str | None], AbstractContextManager[Any]]] = {
+_READERS: dict[str, Reader] = {
     ".tif": _tiff,
     ".tiff": _tiff,
     ".npy": _npy,
@@ -438,5 +488,5 @@ _READERS: dict[str, Callable[[Path, str | None], AbstractContextManager[Any]]] =
     ".h5": _hdf5,
     ".hdf5": _hdf5,
     ".hdf": _hdf5,
-    ".nwb": _nwb,
+    ".nwb": _hdf5,
 }

@@ -58,16 +58,13 @@ def _smooth(footprint: np.ndarray, width: float) -> np.ndarray:
     return gaussian_filter(np.pad(footprint, int(np.ceil(2.5 * width))), width)
 
 
-def label_image(
-    footprints: list[np.ndarray], regions: list[np.ndarray], shape: tuple[int, int]
-) -> np.ndarray:
+def label_image(footprints: np.ndarray, regions: list[np.ndarray]) -> np.ndarray:
     """Regions as one image of integers: 0, or 1 plus the index of the neuron.
 
     A pixel in several regions belongs to the footprint that is largest there, relative to its
     maximum.
-
-    Shapes: ``footprints`` (height, width), ``regions`` (n_pixels, 2), result (height, width).
     """
+    shape = footprints.shape[1:]
     labels, best = np.zeros(shape, dtype=np.int32), np.full(shape, -1, dtype=np.float32)
     for n, (footprint, region) in enumerate(zip(footprints, regions, strict=True)):
         rows, columns = region.T

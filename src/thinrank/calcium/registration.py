@@ -12,7 +12,7 @@ from scipy.fft import fft2, fftfreq, ifft2
 from scipy.ndimage import shift as shifted
 
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
-from thinrank.calcium.movie import Movie, open_movie
+from thinrank.calcium.readers import Movie, open_movie
 
 # Number of frames of which the reference is made, and from which motion is told.
 _SAMPLE = 100

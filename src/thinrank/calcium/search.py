@@ -8,7 +8,7 @@ movie without smoothing, the background is computed again without them, and both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,16 +29,10 @@ _ACTIVE = 3.0
 _MARGIN = 1.15
 # Half the side of the window around a seed, in radii.
 _REACH = 2.2
-# Alternations between footprint and trace of a seed, rounds of background, search and joint fit,
-# and passes of the joint fit. The first background includes the neurons; the second does not.
-_ALTERNATIONS, _ROUNDS, _PASSES = 4, 2, 4
+# Alternations between footprint and trace of a seed, and passes of the joint fit.
+_ALTERNATIONS, _PASSES = 4, 4
 # A seed's footprint ends where it is below this fraction of its maximum.
 _EDGE = 0.15
-# Bins in which the seed is less bright than this fraction of the brightest pixel nearby belong to
-# a neighbor.
-_OWN = 0.75
-# Largest gain of the background in the first round, when neurons still raise it, and later.
-_GAINS = (1.2, 1.5)
 # Two components are the same neuron if their centers are nearer than this, in radii; or if their
 # traces correlate by more than .4 within 1.2 radii or .6 within 4 radii; or if the cosine of their
 # footprints exceeds .6, whatever their traces: light that moves within a neuron looks like two. Of
@@ -91,52 +85,40 @@ class Search:
     noise: float | None = None
 
     def level(self, rough: np.ndarray) -> np.ndarray:
-        """Standard deviation of the noise that the filter of the search leaves in each pixel.
-
-        Shapes: ``rough`` (height, width, n_noise_bins), result (height, width).
-        """
+        """Standard deviation of the noise that the filter of the search leaves in each pixel."""
         level = noise_level(smooth_frames(rough, self.smoothing))
         level[level == 0] = np.inf
         return level
 
     def run(
-        self,
-        values: np.ndarray,
-        level: np.ndarray,
-        progress: Callable[[float], None],
-        rounds: Sequence[int] = range(_ROUNDS),
-        neurons: Sequence[LocalNeuron] = (),
+        self, values: np.ndarray, level: np.ndarray, neurons: list[LocalNeuron]
     ) -> tuple[list[LocalNeuron], Background | None]:
-        """Find the neurons, and the background.
+        """Fit the background and these neurons, and find further ones.
 
-        Shapes: ``level`` (height, width).
+        ``level``: of the noise, an image. The first background includes the neurons; that of a
+        second run does not.
         """
-        found, background = list(neurons), None
-        for step, turn in enumerate(rounds):
-            progress(step / len(rounds))
-            rest = values.copy()
-            subtract(rest, found)
-            if self.background:
-                background = fit_background(rest, self.background, _GAINS[min(turn, 1)])
-            if self.noise is None:  # what the baseline and the background have left
-                rest -= middle(rest)[..., None]
-            fit_jointly(rest, found, 1)
-            smooth = smooth_frames(rest, self.smoothing)
-            if self.noise is None:
-                smooth -= middle(smooth)[..., None]
-            smooth /= level[..., None]
-            spread = self._spread(smooth)
-            new = self._seeds(smooth, spread)
-            del smooth
-            for neuron in new:  # found in the smoothed movie: a trace in the movie itself
-                here = neuron.window(rest)
-                size = np.float32(np.vdot(neuron.footprint, neuron.footprint))
-                neuron.trace = np.maximum(np.tensordot(neuron.footprint, here, axes=2) / size, 0)
-                here -= neuron.footprint[..., None] * neuron.trace
-            found = self._refined(rest, found + new, spread)
-            if turn and not new:
-                break
-        return found, background
+        background = None
+        rest = values.copy()
+        subtract(rest, neurons)
+        if self.background:
+            background = fit_background(rest, self.background)
+        if self.noise is None:  # what the baseline and the background have left
+            rest -= middle(rest)[..., None]
+        fit_jointly(rest, neurons, 1)
+        smooth = smooth_frames(rest, self.smoothing)
+        if self.noise is None:
+            smooth -= middle(smooth)[..., None]
+        smooth /= level[..., None]
+        spread = self._spread(smooth)
+        new = self._seeds(smooth, spread)
+        del smooth
+        for neuron in new:  # found in the smoothed movie: a trace in the movie itself
+            here = neuron.window(rest)
+            size = np.float32(np.vdot(neuron.footprint, neuron.footprint))
+            neuron.trace = np.maximum(np.tensordot(neuron.footprint, here, axes=2) / size, 0)
+            here -= neuron.footprint[..., None] * neuron.trace
+        return self._refined(rest, neurons + new, spread), background
 
     def _refined(
         self, rest: np.ndarray, neurons: list[LocalNeuron], spread: np.ndarray
@@ -189,8 +171,6 @@ class Search:
 
         Neurons cover the smaller part of their surroundings of five radii, so that even one that is
         always active hardly changes the median of the spreads of all pixels there.
-
-        Shapes: result (height, width).
         """
         step = max(1, round(self.radius / 2))  # the median of a part of the pixels is as good
         own = middle(np.abs(matched(values[::step, ::step], self.decay))) / np.float32(
@@ -248,7 +228,6 @@ class Search:
         distance = np.hypot(*(np.indices(here.shape[:2]) - np.array(own)[:, None, None]))
         mask = distance <= reach
         weights = np.maximum(matched(here[own], self.decay) - np.float32(_ACTIVE), 0)
-        weights[here[own] < _OWN * here[distance <= self.radius].max(axis=0)] = 0
         lines = here.reshape(-1, here.shape[2])  # a copy, which the products below read faster
         energy, trace = float(weights.any()), weights
         for _ in range(_ALTERNATIONS + 1):
@@ -299,10 +278,7 @@ def subtract(values: np.ndarray, neurons: list[LocalNeuron], sign: int = 1) -> N
 
 
 def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
-    """Improve footprints and traces, one neuron at a time, in place.
-
-    Shapes: ``rest`` (height, width, n_bins).
-    """
+    """Improve footprints and traces, one neuron at a time, in place."""
     lines = rest.reshape(-1, rest.shape[2])  # a view of a contiguous array: one row per pixel
     for _ in range(rounds):
         for neuron in neurons:

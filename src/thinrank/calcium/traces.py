@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
-from scipy.sparse import csr_array, kron
+from scipy.sparse import csr_array, kron, vstack
 
 from thinrank.calcium.binning import Background, interpolated
 from thinrank.calcium.deconvolution import Segments, deconvolve
-from thinrank.calcium.movie import Movie
+from thinrank.calcium.readers import Movie
 
 # Passes over all neurons with traces at least 0, and with spikes at least 0. Rules of thumb.
 _PASSES, _SPIKE_PASSES = 10, 2
@@ -111,42 +111,47 @@ def extract_targets(
 ) -> FrameTraces:
     """Read a movie once and collect the inner products of its frames with the footprints.
 
-    Shapes: ``footprints`` (n_neurons, height * width), ``weights`` (height * width,),
-    ``baseline`` (n_knots,).
+    ``weights``: inverse variances of the pixels. ``baseline``: its knots and levels there.
     """
-    frames, height, width = movie.shape
     weighted = csr_array(footprints.multiply(weights[None, :]))
-    seen = np.zeros((frames, footprints.shape[0]))
-    grid = None if background is None else background.grid
-    cells: list[np.ndarray] = []
-    by_pixel = csr_array(weighted.T.astype(np.float32))
-    for first, block in movie.blocks(1 if grid is None else grid.cell):
-        progress(first / height)
-        flat = block.reshape(frames, -1)
-        here = by_pixel[first * width : first * width + flat.shape[1]]
-        near = np.unique(here.indices)
-        seen[:, near] += flat @ here[:, near].toarray()
-        if grid is not None:
-            cells.append(np.moveaxis(grid.means(block, (1, 2)), 0, 2))
     knots, levels = baseline
     overlap = (weighted @ footprints.T).toarray()
-    rest = (weighted @ levels.T).T
-    if background is not None and grid is not None:
+    rest = weighted @ levels.T
+    if background is None:
+        seen = weighted_sums(movie, weighted, progress)
+    else:
+        grid, means = background.grid, csr_array(kron(*background.grid.means()))
+        sums = weighted_sums(movie, csr_array(vstack([weighted, means])), progress)
+        seen, cells = sums[: len(overlap)], sums[len(overlap) :]
         spread = csr_array(weighted.multiply(background.gain.ravel()[None, :]))
         spread = spread @ kron(*grid.interpolation())
+        sides = [len(matrix.indptr) - 1 for matrix in grid.means()]
 
-        def wide(means: np.ndarray) -> np.ndarray:
+        def wide(values: np.ndarray) -> np.ndarray:
             """What the background takes from the inner products, if these are its cells."""
-            return np.asarray(spread @ grid.smoothed(means).reshape(-1, means.shape[2]))
+            smooth = grid.smoothed(values.reshape(*sides, -1).astype(np.float32))
+            return np.asarray(spread @ smooth.reshape(len(values), -1))
 
-        seen -= wide(np.concatenate(cells)).T
-        images = [footprints[[n]].toarray() for n in range(footprints.shape[0])]
-        overlap -= wide(
-            np.stack([grid.means(image.reshape(height, width)) for image in images], axis=2)
-        )
-        rest -= wide(grid.means(levels.reshape(-1, height, width).transpose(1, 2, 0))).T
-    seen -= interpolated(rest, knots, frames)
-    return FrameTraces(np.ascontiguousarray(seen.T), overlap)
+        seen -= wide(cells)
+        overlap -= wide((means @ footprints.T).toarray())
+        rest -= wide(means @ levels.T)
+    return FrameTraces(seen - interpolated(rest.T, knots, movie.shape[0]).T, overlap)
+
+
+def weighted_sums(
+    movie: Movie, weights: csr_array, progress: Callable[[float], None]
+) -> np.ndarray:
+    """Sums over the pixels of every frame, weighted; of shape (n_rows_of_weights, n_frames)."""
+    frames, height, width = movie.shape
+    sums = np.zeros((weights.shape[0], frames), dtype=np.float32)
+    columns = csr_array(weights.T.astype(np.float32))
+    needed = np.diff(columns.indptr).reshape(height, width).any(axis=1)
+    for first, block in movie.blocks(needed):
+        progress(first / height)
+        part = columns[first * width : (first + block.shape[1]) * width]
+        near = np.unique(part.indices)
+        sums[near] += (block.reshape(frames, -1) @ part[:, near].toarray()).T
+    return sums
 
 
 def spikes_of(
@@ -158,8 +163,6 @@ def spikes_of(
     """Separate the traces of overlapping neurons and find their spikes.
 
     ``frames``: the frames that may have spikes; None to choose them for each neuron.
-
-    Shapes: result (n_neurons, n_frames).
     """
     clean = traces.separated(lambda share: progress(share / 2))
     spikes = np.zeros(clean.shape, dtype=np.float32)

@@ -83,9 +83,14 @@ def calcium(
         bool, typer.Option("--register", help="Correct rigid motion of the frames first.")
     ] = False,
     neuropil: Annotated[
-        float,
-        typer.Option(min=0, max=2, help="Fraction of the light around a neuron to subtract."),
-    ] = 0.7,
+        float | None,
+        typer.Option(
+            min=0,
+            max=2,
+            help="Fraction of the light around a neuron to subtract.",
+            show_default="from the movie, for each neuron",
+        ),
+    ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="Name of the array in an NPZ, HDF5, Zarr or NWB file.")
     ] = None,
@@ -139,7 +144,7 @@ def calcium(
     from thinrank.calcium.decisions import check_movie
     from thinrank.calcium.export import describe, write_results
     from thinrank.calcium.folder import whole_folder, write_summary
-    from thinrank.calcium.movie import open_movie
+    from thinrank.calcium.readers import open_movie
     from thinrank.report import MovieAnalysis, write_movie_page
 
     output = output_of(context, debug=debug)
@@ -159,10 +164,10 @@ def calcium(
         "column_sparsity": number(columns, int, ("auto",), "--columns"),
         "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
         "baseline": baseline,
-        "neuropil": neuropil,
         "register": register,
     }
     optional = {"neuron_radius": neuron_radius, "smoothing": smoothing, "background": background}
+    optional["neuropil"] = neuropil
     settings |= {name: value for name, value in optional.items() if value is not None}
     # check everything that can fail before the fit, which takes long
     _check_out(out, overwrite)

@@ -11,8 +11,8 @@ import numpy as np
 
 from thinrank.calcium import CalciumImaging, Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
+from thinrank.calcium.fluorescence import LEAST_CORRELATION, LEAST_SNR
 from thinrank.calcium.imaging import with_rejected
-from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
 from thinrank.calcium.regions import inside, window
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
