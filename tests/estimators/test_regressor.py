@@ -89,20 +89,6 @@ def test_start_in_the_users_units(small, fitted):
         assert relative(again.coef_, moved.coef_) < 1e-6
 
 
-def test_integer_weights_equal_repeated_rows(small):
-    X, Y, _ = small
-    weight = np.random.default_rng(2).integers(0, 4, len(X))
-    # standardised responses are counted by their noise, and repeated rows estimate it with more
-    # degrees of freedom than there are
-    for standardize, tol in ((False, 1e-7), (True, 5e-3)):
-        est = tr.SparseReducedRankRegressor(**SIZES, standardize=standardize)
-        weighted = clone(est).fit(X, Y, sample_weight=weight)
-        repeated = clone(est).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
-        np.testing.assert_array_equal(weighted.row_support_, repeated.row_support_)
-        assert relative(weighted.coef_, repeated.coef_) < tol
-        np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, atol=tol)
-
-
 def test_intercept_is_the_mean_of_the_residual(small):
     X, Y, _ = small
     est = tr.SparseReducedRankRegressor(**SIZES).fit(X + 5, Y - 7)
@@ -161,23 +147,6 @@ def test_clone_pickle_pipeline_grid_search(small, fitted):
     np.testing.assert_allclose(pipeline.predict(X), fitted.predict(X), atol=1e-6)
     search = GridSearchCV(clone(fitted), {"row_sparsity": [2, 4], "column_sparsity": [5, 12]}, cv=3)
     assert search.fit(X, Y).best_params_["row_sparsity"] == 4
-
-
-def test_callback_sees_everything_and_stops(small):
-    X, Y, _ = small
-    seen = []
-
-    def watch(record):
-        seen.append(record)
-        return record.iteration == 7
-
-    est = tr.SparseReducedRankRegressor(**SIZES, solver="gdt", callback=watch).fit(X, Y)
-    assert est.n_iter_ == 7
-    assert est.status_.outcome is Outcome.STOPPED
-    assert "callback" in str(est.status_)
-    assert seen[0].factors.shape == (20, 12)
-    assert est.history_[0].factors is None
-    assert [r.objective for r in seen] == est.history_.objectives
 
 
 def test_iteration_limit_warns(small):

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import synthetic_records as synthetic
 from paper.calcium import AFTER, BEFORE
 from paper.pages import markdown
 from paper.study import plain
@@ -77,22 +76,3 @@ def test_known_neurons(monkeypatch):
     assert after["combined"] > before["combined"]
     assert after["traces_close"] <= after["traces"] == after["n_matched"]
     assert 0.5 < after["pixel_auc"] <= 1
-
-
-def test_study_in_numbers():
-    records = pd.DataFrame(synthetic.calcium(missed=1))
-    with drawing():
-        text = markdown("Calcium", STUDY.page(records))
-    assert "a public one with labels (NeuroFinder 00.00, crop): 559 frames" in text
-    for line in (
-        "| k | 10 | 19.0 | ✗ not found |  |  |  |  |",
-        "| 3 | 20 | 18.0 | ✓ found | 1.25 | 0.80 | 0.90 | 0.95 |",
-        "| peak SNR from 8, before separation | 10 | 20 | 5 | 0.50 | 0.25 | 0.33 | 0.70 | 0.60 |",
-        "| rank by the criterion of Bunea et al. | 30 |",
-        "| pixels of significant regions kept | 75.0% of 200 |",
-        "| 3, after separation | 0.50 ± 0.00 |",
-        "| 0.75 ± 0.01 | 0.70 ± 0.00 | 0.60 ± 0.00 | 18 of 20 | 2 |",
-    ):
-        assert line in text
-    known = records[records["part"] == "known"]
-    assert isinstance(STUDY.page(known)[0].title, str)

@@ -144,43 +144,6 @@ def test_seconds_that_are_too_many():
     assert "/ > " in row(rest.split("## Start")[0], "EEA")[1]
 
 
-def test_norway():
-    text = page("norway")
-    assert row(text, "GDT", "1.000 ± 0.010")[2:] == ["1.002", "-0.2 %", "+1.0 %", "3"]
-    assert row(text, "null")[1] == "1.300 ± 0.010"
-    other = shown("norway", synthetic.norway(["X1^2"]))
-    assert row(other, "GDT", "`X1^2`")[2:] == ["no", "123.400"]
-
-
-def test_rate_of_convergence():
-    for name, rate in (("figure-no-error", 0.8), ("figure-no-sparsity", 0.9)):
-        assert row(page(name), "200")[5:7] == [f"{rate:.4f}", "1.0000"]
-
-
-def test_early_stopping_in_numbers():
-    text = page("figure-high-dimension")
-    cells = ["500", "0.5500", "0.5000", "2", "0.1000", "3", "0.1100", "+10.0 %"]
-    assert row(text, "500", "0.5500") == cells
-    assert row(text, "1000", "0.5500")[-1] == "+0.0 %"
-    assert row(text, "500", "4")[1:] == ["4", "0.5", "-87.5 %", "3", "20", "0.0001"]
-
-
-def test_sensitivity():
-    text = page("sensitivity")
-    assert row(text, "GDT")[1:] == [
-        "0.0500 ± 0.0010",
-        "0.0550 ± 0.0010 (+10 %)",
-        "0.0650 ± 0.0010 (+30 %)",
-    ]
-
-
-def test_noise():
-    text = page("noise").split("## Weak signal, row and column sparse")[1]
-    assert row(text, "uniform")[1] == "0.1020 ± 0.0010 (+2 %)"
-    assert row(text, "t3")[2] == "0.1800 ± 0.0010 (+80 %)"
-    assert row(text, "normal")[1] == "0.1000 ± 0.0010"
-
-
 def test_no_records(tmp_path):
     for name in ("table5", "calcium"):
         write_study(STUDIES[name], tmp_path)
@@ -215,18 +178,6 @@ def test_the_printed_bound():
     assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_blackjack():
-    text = shown("rl-blackjack", synthetic.rl_blackjack())
-    assert "GDT-FQI -0.40 ± 0.00 (group lasso) with 250 states, -0.10 ± 0.00 (group" in text
-    assert "pursuit-FQI -0.48 ± 0.00 (group lasso) with 250 states" in text
-    assert "| GDT | 0.90 ± 0.00 | 0.60 ± 0.00 |" in text
-    assert "| pursuit | 250 | 40.0 | 2.0 | 1.5 |" in text
-    assert "they play 200,000 hands" in text
-    assert "standard error from playing: 0.09" in text
-    one = synthetic.rl_blackjack(seeds=1)
-    assert "-0.40 (group lasso)" in shown("rl-blackjack", one)  # without a standard error
-
-
 def test_states_are_interpolated_in_logarithms():
     curve = {20: 4.0, 80: 1.0}
     assert states_needed(curve, 2.0) == (pytest.approx(40), False)
@@ -245,11 +196,6 @@ def test_the_best_baseline_decides():
     one = [r for r in records if r["seed"] == 0]
     alone = [r for r in one if r["method"] == "GDT"]
     assert "No baseline was run" in shown("rl-sparse-family", alone)
-
-
-def test_baselines_that_never_get_there():
-    text = shown("rl-sparse-family", synthetic.rl_sparse_family(worse={"group lasso": 50.0}))
-    assert "more than 8.00 times the" in text
 
 
 def test_slope_and_claim():
