@@ -14,12 +14,12 @@ from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fit import whole_fit
 from thinrank.matrices.decomposition import Decomposition, positive_largest
-from thinrank.matrices.held_out_nodes import choose_covariance_sizes, estimate_samples
+from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out
 from thinrank.matrices.links import Links, pair_indices, score_pairs, strongest_pairs
 from thinrank.matrices.pairs import LowRank, Pairs
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
-from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of
+from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of, rows_of
 from thinrank.minimize import check_size, seed_from
 
 
@@ -93,7 +93,8 @@ class SparseLowRankGraph(Decomposition):
     search_ : dict
         What the automatic choice compared; empty if nothing was chosen. For an adjacency matrix
         ``z``, the evidence for each component in standard errors, and ``errors``, the held-out mean
-        squared error for each number of nodes. For other matrices ``p_values`` of the components.
+        squared error for each number of nodes. For other matrices ``components``, the records of
+        :class:`SparsePCA`.
     n_features_in_ : int
         Number of nodes.
     feature_names_in_ : ndarray of shape (n_nodes,)
@@ -112,9 +113,9 @@ class SparseLowRankGraph(Decomposition):
     rank 0: no structure beyond its density. Degrees that differ are structure, a component.
 
     **Covariance.** Pairs left out do not help, since the noise of a sample covariance matrix is of
-    low rank. A component is kept if nodes that were left out are correlated with it more than
-    `n_samples` independent samples would be; nodes are selected with a false discovery rate of 0.1.
-    The distribution is that of normal variables. For data with heavy tails use rank correlations.
+    low rank. `n_samples` random rows with this covariance matrix are drawn, which are as good as
+    the data if these are normal, and the sizes are those that :class:`SparsePCA` chooses for them.
+    For data with heavy tails use rank correlations.
 
     Examples
     --------
@@ -317,26 +318,20 @@ class SparseLowRankGraph(Decomposition):
     def _fit_covariance(
         self, S: np.ndarray, pairs: Pairs, rank: int | None, size: int | None
     ) -> tuple[np.ndarray, LowRank, np.ndarray]:
+        seed = seed_from(self.random_state)
         if np.any(np.isnan(np.diag(S))) or np.any(np.diag(S) <= 0):
             raise ValueError(
                 f'with kind="{self.kind_}" the diagonal of S must be positive: variances, or 1'
             )
-        complete = np.nan_to_num(S, nan=0.0)
-        self.n_samples_ = (
-            estimate_samples(complete) if self.n_samples is None else int(self.n_samples)
+        rows, self.n_samples_ = rows_of(np.nan_to_num(S, nan=0.0), self.n_samples, seed)
+        choice = choose_components(rows, rank, size, seed=seed)
+        self.search_ = {"components": choice.records}
+        # there may be too few samples to choose the number of nodes for a given rank
+        found, size = choice.rank or rank or 0, (*choice.features, len(S))[0]
+        nodes, fit = best_nodes(
+            pairs, found, size if found else 0, center=self.center is True, rounds=self.max_iter
         )
-        sizes = choose_covariance_sizes(
-            complete,
-            self.n_samples_,
-            rank=rank,
-            size=size,
-            seed=seed_from(self.random_state),
-        )
-        self.search_ = {"p_values": sizes.p_values}
-        fit = fit_nodes(
-            pairs, sizes.rank, sizes.nodes, center=self.center is True, rounds=self.max_iter
-        )
-        return sizes.nodes, fit, np.ones(fit.rank)
+        return nodes, fit, np.ones(fit.rank)
 
     def _keep(self, pairs: Pairs, fit: LowRank, nodes: np.ndarray, factors: np.ndarray) -> None:
         """Set the fitted attributes; components of eigenvalue 0 are none."""

@@ -14,7 +14,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
-from thinrank.matrices.given_sizes import alternate, nearest
+from thinrank.matrices.given_sizes import alternate, loadings, nearest
 
 # A triangular factor takes the place of a matrix with more than this number of rows per column.
 _TALL = 3
@@ -151,10 +151,11 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
     rank).
     """
     n, p = A.shape
-    found, V = [], start
+    found, (rows, right) = [], loadings(A, A @ start, n)
     for count in counts:
+        V = start
         if count < p:
-            _, _, chosen, small = alternate(A, V, n, count)
+            _, rows, chosen, small, right = alternate(A, rows, right, n, count)
             V = arrays.scatter_rows(small, chosen, p)
         found.append(V)
     return found

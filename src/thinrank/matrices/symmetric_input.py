@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import chdtri
 from sklearn.base import BaseEstimator
 
 from thinrank.designs import Dense
 from thinrank.estimators.validation import check_magnitudes
-from thinrank.matrices.decomposition import check_numbers
+from thinrank.matrices.decomposition import BLOCK_ENTRIES, check_numbers
 from thinrank.matrices.pairs import Pairs
 
 KINDS = ("adjacency", "covariance", "correlation")
@@ -19,6 +20,9 @@ KINDS = ("adjacency", "covariance", "correlation")
 _ASYMMETRY = 1e-5
 # Sparse matrices with at most this number of nodes are held as dense ones, of 8 MB at most.
 _DENSE_NODES = 1000
+# Rows that are drawn to choose the sizes of a covariance matrix: at most this number, or ten for
+# each node. With fewer rows than samples less of the structure counts as clear.
+_MOST_ROWS = 1000
 
 
 def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
@@ -66,6 +70,32 @@ def kind_of(S: Any) -> str:
     if largest > 1 + 1e-6:
         return "adjacency"
     return "correlation" if np.allclose(diagonal, 1.0, atol=1e-6) else "covariance"
+
+
+def rows_of(S: np.ndarray, n_samples: int | None, seed: int) -> tuple[Dense, int]:
+    """Random rows with a covariance matrix, and the number of samples that it was computed from.
+
+    If data are normal, all rotations of the rows have the same probability, given S: these rows are
+    distributed like those of the data.
+
+    Shapes: ``S`` (n_nodes, n_nodes), rows (at most n_samples, n_nodes).
+    """
+    p = len(S)
+    values, vectors = np.linalg.eigh(S)
+    if n_samples is None:
+        n_samples = int(np.sum(values > values[-1] * p * np.finfo(float).eps)) + 1
+        if n_samples > p:  # of full rank: from the small correlations
+            root = np.sqrt(np.diag(S))
+            squares = (S / np.outer(root, root))[np.triu_indices(p, 1)] ** 2
+            median = max(float(np.median(squares)), np.finfo(float).tiny)
+            n_samples = int(min(chdtri(1, 0.5) / median, BLOCK_ENTRIES)) + 1
+        n_samples = max(n_samples, 4)
+    n_rows = min(n_samples, max(_MOST_ROWS, 10 * p))
+    used = min(n_rows - 1, p)
+    draws = np.random.default_rng(seed).standard_normal((n_rows, used))
+    basis, _ = np.linalg.qr(draws - draws.mean(axis=0))
+    roots = np.sqrt(np.maximum(values[-used:], 0.0) * (n_rows - 1))
+    return Dense(basis * roots @ vectors[:, -used:].T), n_samples
 
 
 def as_pairs(S: Any, keeps_diagonal: bool) -> Pairs:
