@@ -66,7 +66,7 @@ def test_a_new_figure_is_made_without_axes():
         ax = plot(fits.given(), *fits.paper())
         assert plt.get_fignums()[-1] == ax.figure.number
         assert not ax.axison or outside(ax.figure) == []
-        with pytest.raises(TypeError, match="ax must be a matplotlib Axes or None, got str"):
+        with pytest.raises(TypeError, match="ax must be a matplotlib Axes, an empty Figure or"):
             plot(fits.given(), *fits.paper(), ax="here")
     assert len(plt.get_fignums()) == len(OF_FITS)
 

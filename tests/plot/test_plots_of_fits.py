@@ -134,7 +134,7 @@ def test_biplot_needs_two_factors(ax):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"factors": (0, 2)}, "from 0 to 1, the fit has rank 2"),
+        ({"factors": (0, 2)}, "from 0 to 1, got"),
         ({"factors": (1, 1)}, "two different positions"),
         ({"factors": 1}, "two different positions"),
         ({"groups": [1, 2]}, "one entry for each of the 29 samples"),

@@ -86,7 +86,7 @@ def test_one_number_per_neuron_in_all_panels(analysis):
         page = movie_page(with_labels(analysis, labelled))
     contours, traces = (picture.figure for picture in blocks(page, Picture))
     left, right = ([text.get_text() for text in axis.texts] for axis in contours.axes)
-    assert left == ["a", "3", "1"]
+    assert left == ["m1", "3", "1"]
     assert right == ["1", "2", "3"]
     assert [axis.get_ylabel() for axis in traces.axes[::2]] == ["1", "2", "3"]
 

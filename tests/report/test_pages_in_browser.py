@@ -73,10 +73,18 @@ def test_pictures_are_shown(open_page, report):
     widths = page.eval_on_selector_all("img", "images => images.map(i => i.naturalWidth)")
     assert len(widths) >= 4
     assert all(width > 100 for width in widths)
-    details = page.locator("details").first
-    assert not details.locator("table").is_visible()
-    details.locator("summary").click()
-    assert details.locator("table").is_visible()
+
+
+@pytest.mark.parametrize("kind", ["report", "movie_page"])
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_texts_of_figures_are_readable(kind, width, open_page, request):
+    page = open_page(request.getfixturevalue(kind), viewport={"width": width, "height": 800})
+    for image in page.locator("img").all():
+        # per inch of the figure; the smallest texts have 7 points
+        inches = float(image.get_attribute("width")) / 96
+        assert image.evaluate("e => e.getBoundingClientRect().width") / inches * 7 / 72 >= 9
+        frame = image.locator("xpath=..")
+        assert frame.evaluate("e => e.scrollWidth <= e.clientWidth") or width < 800
 
 
 def test_numbers_sort_as_numbers(open_page, report):

@@ -306,7 +306,7 @@ def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) ->
         spread = imaging.shifts_.std(axis=0)
         moved = {"shifts of frames": f"{spread[0]:.2f} rows, {spread[1]:.2f} columns (SD)"}
     return {
-        "command": f"`{typed_command()}`",
+        "command": typed_command(),
         **{name.replace("_", " "): value for name, value in asked.items()},
         **moved,
         "radius of a neuron": f"{imaging.radius_:.2f} pixels",

@@ -330,12 +330,16 @@ def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None)
     seen = ~np.isnan(y)
     y = np.where(seen, y, 0.0)
     check_finite("y", y)
-    weight = seen * _check_sample_weight(sample_weight, y, dtype=np.float64)[:, None]
-    enough = np.count_nonzero(weight, axis=0) > 1
-    y, predicted, weight = (each[:, enough] for each in (y, predicted, weight))
-    left = np.sum(weight * (y - predicted) ** 2, axis=0)
-    mean = np.sum(weight * y, axis=0) / np.sum(weight, axis=0)
-    total = np.sum(weight * (y - mean) ** 2, axis=0)
+    weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+    enough = np.count_nonzero(seen[weight != 0], axis=0) > 1
+    if not enough.all():
+        y, predicted, seen = (each[:, enough] for each in (y, predicted, seen))
+    mean = np.einsum("i,ij->j", weight, y) / np.einsum("i,ij->j", weight, seen)
+    # without arrays of all products, each of which is large for thousands of responses
+    left, total = (
+        np.einsum("i,ij,ij,ij->j", weight, seen, distance, distance)
+        for distance in (y - center for center in (predicted, mean))
+    )
     # of constant responses as scikit-learn defines it
     scores = (1 - arrays.divide_or_zero(left, total)) * ((total > 0) | (left == 0))
     if enough.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,26 +27,27 @@ INK = "#1d1d1f"  # text and the most important marks
 GRAY = "#6b6b6b"  # reference lines and remarks
 QUIET = "#c4c4c4"  # marks that only give the context of others
 ACCENT = "#0072b2"  # marks of a single kind
-POSITIVE, NEGATIVE, DIVERGING = "#b2182b", "#2166ac", "RdBu_r"  # the map from negative to positive
+POSITIVE, NEGATIVE = "#b2182b", "#2166ac"
 # Categories: the palette of Okabe and Ito (2008) without its yellow, which is hard to see on paper.
 CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 NAME_WIDTH = 28  # largest number of characters of a label
+LARGE, SMALL, SMALLEST = 9.0, 8.0, 7.0  # font sizes in points; names have one between the ends
 ROW = 0.19  # height of a name in a new figure, in inches
+_TALLEST = 9.0  # of a figure whose height follows from its names, in inches: a printed page
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 _SPACE = 1.6  # least number of rows above a kind of names, for its title
-_TITLE = 8.0  # font size of these titles, and of labels of lines, in points
 _LINE = 1.25  # height of a line of text, in font sizes
-_LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points
 
 NO_FACTORS = "The rank is 0: there are no factors."
 NO_COEFFICIENTS = "All coefficients are zero: no predictor was selected."
 _EST = """est : estimator
         A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`."""
 _AX = """
-    ax : Axes or None, default=None
-        The Axes to draw in; None for a new figure.
+    ax : Axes, Figure or None, default=None
+        The Axes to draw in, or an empty figure, which gets the height that names need; None for a
+        new figure.
 
     Returns
     -------
@@ -65,14 +66,18 @@ def documented(plot: Plot) -> Plot:
     return plot
 
 
-def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
-    """The given Axes, or those of a new pyplot figure."""
-    axes = import_optional("matplotlib.axes").Axes
+def axes_of(ax: Any, width: float = 6.4, height: float = 4.4) -> Axes:
+    """The given Axes, or those of a given or of a new pyplot figure, in inches."""
     if ax is None:
         pyplot = import_optional("matplotlib.pyplot")
         return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
-    if not isinstance(ax, axes):
-        raise TypeError(f"ax must be a matplotlib Axes or None, got {type(ax).__name__}")
+    if isinstance(ax, import_optional("matplotlib.figure").Figure):
+        ax.set_figheight(min(height, _TALLEST))
+        return ax.add_subplot()
+    if not isinstance(ax, import_optional("matplotlib.axes").Axes):
+        raise TypeError(
+            f"ax must be a matplotlib Axes, an empty Figure or None, got {type(ax).__name__}"
+        )
     return ax
 
 
@@ -144,7 +149,7 @@ def as_matrix(values: Any) -> np.ndarray:
     """Numbers of any library as a matrix of NumPy, with a column for those of one dimension."""
     dense = values.toarray() if issparse(values) else values
     matrix = arrays.to_numpy(dense) if arrays.is_array(dense) else np.asarray(dense)
-    return (matrix[:, None] if matrix.ndim == 1 else matrix).astype(np.float64)
+    return (matrix[:, None] if matrix.ndim == 1 else matrix).astype(np.float64, copy=False)
 
 
 def strongest(strength: np.ndarray, most: int) -> np.ndarray:
@@ -169,6 +174,19 @@ def plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
+def factor_positions(factors: Any, rank: int) -> list[int]:
+    """Positions of factors, one or a sequence, after a check."""
+    given = [factors] if isinstance(factors, Integral) else list(factors)
+    for index in given:
+        whole = isinstance(index, Integral) and not isinstance(index, bool)
+        if not whole or not 0 <= int(index) < rank:
+            last = f"from 0 to {rank - 1}" if rank else "(none, because the rank is 0)"
+            raise ValueError(f"factors must be positions of factors {last}, got {index!r}")
+    if not given:
+        raise ValueError("factors must name at least one factor, got an empty sequence")
+    return [int(index) for index in given]
+
+
 def by_sign(values: np.ndarray) -> list[str]:
     """The colors of positive and negative values."""
     return [POSITIVE if value >= 0 else NEGATIVE for value in values]
@@ -176,13 +194,13 @@ def by_sign(values: np.ndarray) -> list[str]:
 
 def room(ax: Axes, which: str) -> int:
     """Number of the smallest labels that fit along an axis."""
-    return max(int(size_in_points(ax)["xy".index(which)] / (_LINE * _SMALLEST)), 1)
+    return max(int(size_in_points(ax)["xy".index(which)] / (_LINE * SMALLEST)), 1)
 
 
 def font_size(ax: Axes, which: str, count: int) -> float:
     """The largest font size, in points, in which ``count`` labels fit along an axis."""
     length = size_in_points(ax)["xy".index(which)]
-    return min(max(length / (_LINE * max(count, 1)), _SMALLEST), _LARGEST)
+    return min(max(length / (_LINE * max(count, 1)), SMALLEST), LARGE)
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
@@ -207,13 +225,6 @@ def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[st
     )
 
 
-def name_rows(ax: Axes, labels: Sequence[str]) -> None:
-    """Put names beside rows, from top to bottom."""
-    name_axis(ax, "y", range(len(labels)), labels)
-    ax.set_ylim(len(labels) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-
-
 def bar_columns(
     ax: Axes, sides: Sequence[tuple[str, Sequence[str], np.ndarray, int]], titles: Sequence[str]
 ) -> None:
@@ -224,7 +235,7 @@ def bar_columns(
     """
     # the title of a side needs a line of text, which may be more than one row of bars
     rows = sum(most for *_, most in sides) + 4
-    space = max(_SPACE, 1.7 * _TITLE * rows / size_in_points(ax)[1])
+    space = max(_SPACE, 1.7 * SMALL * rows / size_in_points(ax)[1])
     place = 0.0
     places: list[float] = []
     labels: list[str] = []
@@ -235,7 +246,7 @@ def bar_columns(
         shown = shown[np.lexsort((-values[shown, main], main))]  # by their main column
         heights = place + np.arange(len(shown))
         note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
-        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GRAY, va="center")
+        ax.text(-0.5, place - space / 2, note, fontsize=SMALL, color=GRAY, va="center")
         for x, column in enumerate(values.T):
             own = column[shown] / (float(np.abs(column).max()) or 1.0)
             ax.barh(heights, own * _HALF, left=x, height=0.75, color=by_sign(own))
@@ -245,7 +256,7 @@ def bar_columns(
         place = float(heights[-1]) + 1 + space
     ax.set_ylim(place - space - 0.4, -space)
     name_axis(ax, "y", places, labels)
-    ax.set_xticks(range(len(titles)), list(titles), fontsize=9)
+    ax.set_xticks(range(len(titles)), list(titles), fontsize=LARGE)
     ax.xaxis.tick_top()
     ax.set_xlim(-0.55, len(titles) - 0.45)
     ax.tick_params(length=0)
@@ -261,11 +272,21 @@ def write_instead(ax: Axes, message: str) -> Axes:
     return ax
 
 
-def color_bar(ax: Axes, image: Any, label: str = "", extend: str = "neither") -> None:
-    """Add a color bar whose label has a line per word, so that it fits beside few rows."""
+def heat_map(
+    ax: Axes, values: np.ndarray, limit: float, label: str = "", extend: str = "neither"
+) -> None:
+    """Positive values in red, negative ones in blue, with a color bar.
+
+    Its label has a line per word, so that it fits beside few rows.
+    """
+    look: Any = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "nearest"}
+    image = ax.imshow(values, vmin=-limit, vmax=limit, **look)
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_edgecolor(GRAY)
     figure: Any = ax.get_figure()
     bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, extend=extend)
-    bar.set_label(label.replace(" ", "\n"), fontsize=_LARGEST)
+    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)
     bar.outline.set_visible(False)
 
 
@@ -278,7 +299,7 @@ def open_frame(ax: Axes) -> None:
 
 def legend_of(ax: Axes, **options: Any) -> None:
     """A legend that shows names as they are: one with dollar signs is not a formula."""
-    legend = ax.legend(**{"frameon": False, "fontsize": 8} | options)
+    legend = ax.legend(**{"frameon": False, "fontsize": SMALL} | options)
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -334,9 +355,9 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
     inside = ax.transData + ax.transAxes.inverted()
     points = [float(inside.transform(end[:2])[1]) * height for end in ends]
     arrow = {"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkB": 2}
-    look: Any = {"va": "center", "fontsize": _TITLE, "parse_math": False, "annotation_clip": False}
+    look: Any = {"va": "center", "fontsize": SMALL, "parse_math": False, "annotation_clip": False}
     look |= {"textcoords": "axes fraction", "arrowprops": arrow}
-    for end, place in zip(ends, apart(points, 1.3 * _TITLE, 0.0, height), strict=True):
+    for end, place in zip(ends, apart(points, 1.3 * SMALL, 0.0, height), strict=True):
         ax.annotate(end[2], end[:2], xytext=(1.04, place / height), color=end[3], **look)
 
 
@@ -346,22 +367,21 @@ def with_fonts(ax: Axes) -> Axes:
     texts: list[Any] = [text for text in every if not text.get_text().isascii()]
     if not texts:
         return ax
-    lacking = frozenset("".join(text.get_text() for text in texts)) - _characters(_default_font())
-    lacking = frozenset(character for character in lacking if not character.isspace())
-    family = _font_with(lacking) if lacking else None
-    for text in texts if family else ():
-        text.set_fontfamily([*text.get_fontfamily(), family])
-    if lacking and family is None:
-        figure: Any = ax.figure.figure
-        if not figure.get_supxlabel():
-            note = "Boxes: characters that no installed font has"
-            figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=GRAY)
+    fonts = import_optional("matplotlib.font_manager")
+    written = {c for text in texts for c in text.get_text() if not c.isspace()}
+    lacking = written - _characters(fonts.findfont(fonts.FontProperties()))
+    installed = sorted(fonts.fontManager.ttflist, key=lambda e: ("Sans" not in e.name, e.name))
+    for font in installed if lacking else ():
+        regular = font.style == "normal" and font.weight in (400, "normal", "regular")
+        if regular and "Last Resort" not in font.name and lacking <= _characters(font.fname):
+            for text in texts:
+                text.set_fontfamily([*text.get_fontfamily(), font.name])
+            return ax
+    figure: Any = ax.figure.figure
+    if lacking and not figure.get_supxlabel():
+        note = "Boxes: characters that no installed font has"
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=SMALLEST, color=GRAY)
     return ax
-
-
-def _default_font() -> str:
-    manager = import_optional("matplotlib.font_manager")
-    return str(manager.findfont(manager.FontProperties()))
 
 
 @cache
@@ -369,14 +389,3 @@ def _characters(path: str) -> frozenset[str]:
     """The characters that a font file has."""
     font = import_optional("matplotlib.font_manager").get_font(path)
     return frozenset(map(chr, font.get_charmap()))
-
-
-@lru_cache(maxsize=16)
-def _font_with(characters: frozenset[str]) -> str | None:
-    """The family of an installed font that has all the characters, or None."""
-    entries = import_optional("matplotlib.font_manager").fontManager.ttflist
-    regular = [e for e in entries if e.style == "normal" and e.weight in (400, "normal", "regular")]
-    for entry in sorted(regular, key=lambda e: ("Sans" not in e.name, e.name)):
-        if "Last Resort" not in entry.name and characters <= _characters(entry.fname):
-            return str(entry.name)
-    return None

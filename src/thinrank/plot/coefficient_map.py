@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +9,13 @@ from scipy.cluster.hierarchy import dendrogram, linkage
 
 from thinrank.core.imports import import_optional
 from thinrank.plot import canvas
-from thinrank.plot.canvas import DIVERGING, GRAY, names_at, shown_of, strongest
+from thinrank.plot.canvas import GRAY, NAME_WIDTH, names_at, shown_of, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CELL = 0.22  # side of a cell of a new figure, in inches
 _TREE = 0.08  # height of the tree of the clusters, as a part of the side of the map
-_MARGIN = 2.4  # room for names and color bar, in inches
 
 
 @canvas.documented
@@ -63,8 +61,9 @@ def coefficients(
     model = canvas.fitted_model(est)
     rows, columns, values = canvas.selected(model, standardized)
     high, wide = min(len(rows), max_predictors), min(len(columns), max_responses)
-    tall = map_height(high, [model.response_names[j] for j in columns])
-    ax = canvas.axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), tall)
+    longest = max((len(model.response_names[j]) for j in columns), default=0)
+    below = 0.07 * min(longest, NAME_WIDTH)  # room for the names
+    ax = canvas.axes_of(ax, max(2.4 + _CELL * wide, 4.8), max(1.2 + _CELL * high, 2.0) + below)
     if not len(columns):
         return canvas.write_instead(ax, canvas.NO_COEFFICIENTS)
     most = min(high, canvas.room(ax, "y")), min(wide, canvas.room(ax, "x"))
@@ -74,25 +73,13 @@ def coefficients(
     if cluster:
         down, across = _clustered(ax, shown, "y"), _clustered(ax, shown.T, "x")
         top, left, shown = top[down], left[across], shown[np.ix_(down, across)]
-    limit = float(np.abs(shown).max())
-    image = ax.imshow(
-        shown, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
-    )
+    label = "standardized coefficient" if standardized else "coefficient"
+    canvas.heat_map(ax, shown, float(np.abs(shown).max()), label)
     canvas.name_axis(ax, "y", range(len(top)), names_at(model.predictor_names, rows[top]))
     canvas.name_axis(ax, "x", range(len(left)), names_at(model.response_names, columns[left]))
-    ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_edgecolor(GRAY)
     ax.set_ylabel(shown_of("predictor", len(top), len(rows)))
     ax.set_xlabel(shown_of(model.noun, len(left), len(columns)))
-    canvas.color_bar(ax, image, "standardized coefficient" if standardized else "coefficient")
     return canvas.with_fonts(ax)
-
-
-def map_height(rows: int, names: Sequence[str]) -> float:
-    """Height of a figure, in inches, with room for the names below the columns."""
-    longest = max(map(len, names), default=0)
-    return max(1.2 + _CELL * rows, 2.0) + 0.07 * min(longest, canvas.NAME_WIDTH)
 
 
 def _clustered(ax: Axes, values: np.ndarray, which: str) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +58,9 @@ def factors(
         max_predictors=max_predictors, max_responses=max_responses, max_factors=max_factors
     )
     model = canvas.fitted_model(est)
-    which = _which(factors, model.rank, max_factors)
+    which = list(range(min(model.rank, max_factors)))
+    if factors is not None:
+        which = canvas.factor_positions(factors, model.rank)
     left, right = (loadings[:, which] for loadings in canvas.loadings_of(model))
     high = min(int(np.count_nonzero(left.any(axis=1))), max_predictors)
     low = min(int(np.count_nonzero(right.any(axis=1))), max_responses)
@@ -77,18 +78,3 @@ def factors(
     ]
     canvas.bar_columns(ax, sides, [canvas.factor_title(model, i) for i in which])
     return canvas.with_fonts(ax)
-
-
-def _which(factors: Any, rank: int, most: int) -> list[int]:
-    """The positions of the factors to show."""
-    if factors is None:
-        return list(range(min(rank, most)))
-    given = [factors] if isinstance(factors, Integral) else list(factors)
-    for index in given:
-        whole = isinstance(index, Integral) and not isinstance(index, bool)
-        if not whole or not 0 <= int(index) < rank:
-            last = f"from 0 to {rank - 1}" if rank else "(none, because the rank is 0)"
-            raise ValueError(f"factors must be positions of factors {last}, got {index!r}")
-    if not given:
-        raise ValueError("factors must name at least one factor, got an empty sequence")
-    return [int(index) for index in given]

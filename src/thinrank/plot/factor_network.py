@@ -9,17 +9,12 @@ import numpy as np
 from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings
 from thinrank.plot import canvas
-from thinrank.plot.canvas import GRAY, INK, names_at, shown_of, strongest
+from thinrank.plot.canvas import GRAY, INK, SMALL, names_at, shown_of, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROW = 0.21  # height of a name in a new figure, in inches
 _WIDEST = 4.5  # line width of the strongest edge, in points
-# Edges weaker than this, relative to the strongest of their side, are hardly visible and hide
-# others, so they are left out.
-_WEAK = 0.05
-_STEPS = 24  # points of a curved edge
 
 
 @canvas.documented
@@ -37,8 +32,6 @@ def network(
     Predictors are on the left, responses on the right. The width of an edge is its strength, in
     standard deviations, relative to the strongest one of its side; red edges are positive, blue
     ones negative. A path of two edges of the same color raises the response.
-
-    Edges with less than 5 % of the strength of the strongest are left out too.
 
     Parameters
     ----------
@@ -70,7 +63,7 @@ def network(
     model = canvas.fitted_model(est)
     rows, columns, values = canvas.selected(model)
     tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))
-    ax = canvas.axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
+    ax = canvas.axes_of(ax, 7.2, max(1.0 + canvas.ROW * tallest, 2.8))
     if through == "factors" and model.rank == 0:
         return canvas.write_instead(ax, canvas.NO_FACTORS)
     if not len(columns):
@@ -142,20 +135,19 @@ def _draw_edges(
     most: int,
 ) -> int:
     """Curved edges between two columns of nodes, weak ones first; returns their number."""
-    strength = np.abs(weights) / (float(np.abs(weights).max()) or 1.0)
-    pairs = np.argwhere(strength > _WEAK)
-    pairs = pairs[np.argsort(strength[pairs[:, 0], pairs[:, 1]])][-most:]
-    step = np.linspace(0, 1, _STEPS)
+    order = strongest(np.abs(weights).ravel(), most)[::-1]
+    rows, columns = np.unravel_index(order, weights.shape)
+    values = weights[rows, columns]
+    step = np.linspace(0, 1, 24)
     bend = step**2 * (3 - 2 * step)  # level at both ends
     x = start[0] + step * (end[0] - start[0])
-    rise = end[1][pairs[:, 1]] - start[1][pairs[:, 0]]
-    y = start[1][pairs[:, 0], None] + bend * rise[:, None]
-    values = weights[pairs[:, 0], pairs[:, 1]]
+    low, high = start[1][rows, None], end[1][columns, None]
     look: Any = {"colors": canvas.by_sign(values), "alpha": 0.65, "capstyle": "round"}
-    look["linewidths"] = _WIDEST * strength[pairs[:, 0], pairs[:, 1]]
+    look["linewidths"] = _WIDEST * np.abs(values) / np.abs(values).max(initial=1e-300)
     collection = import_optional("matplotlib.collections").LineCollection
-    ax.add_collection(collection([np.column_stack([x, each]) for each in y], **look))
-    return len(pairs)
+    curves = [np.column_stack([x, y]) for y in low + bend * (high - low)]
+    ax.add_collection(collection(curves, **look))
+    return len(values)
 
 
 def _draw_layers(
@@ -170,20 +162,20 @@ def _draw_layers(
         total += int(np.count_nonzero(layer))
     if drawn < total:
         note = f"strongest {drawn:,} of {total:,} edges shown"
-        ax.set_title(note, y=-0.04, fontsize=8, color=GRAY)
+        ax.set_title(note, y=-0.04, fontsize=SMALL, color=GRAY)
     for x, nodes in ((0, heights[0]), (2, heights[-1])):
         ax.plot(np.full(len(nodes), x), nodes, "o", color=INK, markersize=3.5, zorder=3)
     for i, place in enumerate(heights[1] if len(heights) == 3 else []):
         circle: Any = {"boxstyle": "circle,pad=0.3", "facecolor": "white", "edgecolor": INK}
-        style: Any = {"ha": "center", "va": "center", "fontsize": 8, "zorder": 4, "bbox": circle}
-        ax.text(1, float(place), str(i + 1), **style)
+        style: Any = {"ha": "center", "va": "center", "zorder": 4, "bbox": circle}
+        ax.text(1, float(place), str(i + 1), fontsize=SMALL, **style)
 
 
 def _draw_titles(ax: Axes, titles: list[str]) -> None:
     align = {0: "right", 1: "center", 2: "left"}
     for x, title in zip(np.linspace(0, 2, len(titles)), titles, strict=True):
         text = title.replace(" (", "\n(")
-        ax.text(float(x), 1.09, text, ha=align[int(x)], va="bottom", color=GRAY, fontsize=8)
+        ax.text(float(x), 1.09, text, ha=align[int(x)], va="bottom", color=GRAY, fontsize=SMALL)
 
 
 def _draw_names(ax: Axes, x: float, heights: np.ndarray, names: list[str], size: float) -> None:

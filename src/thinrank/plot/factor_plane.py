@@ -11,23 +11,10 @@ import numpy as np
 from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings
 from thinrank.plot import canvas
-from thinrank.plot.canvas import (
-    ACCENT,
-    CATEGORIES,
-    GRAY,
-    INK,
-    MARKERS,
-    POSITIVE,
-    QUIET,
-    names_at,
-    strongest,
-)
+from thinrank.plot.canvas import CATEGORIES, GRAY, MARKERS, QUIET, SMALL, names_at, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_REACH = 0.8  # length of the longest arrow, as a part of the way to the farthest sample
-_FONT = 8.0
 
 
 @canvas.documented
@@ -81,7 +68,7 @@ def biplot(
     arrows = canvas.check_choice("arrows", arrows, ("responses", "predictors", "none"))
     canvas.check_counts(max_arrows=max_arrows, max_labels=max_labels)
     model, pair, ax = _plane(est, factors, ax, (6.0, 5.2))
-    if pair is None:
+    if not pair:
         return ax
     scores = canvas.as_matrix(est.transform(X))[:, pair]
     scores /= np.where(est.factor_scale_ > 0, est.factor_scale_, 1.0)[pair]
@@ -135,7 +122,7 @@ def correlation_circle(
     """
     canvas.check_counts(max_names=max_names)
     model, pair, ax = _plane(est, factors, ax, (6.4, 6.0))
-    if pair is None:
+    if not pair:
         return ax
     scores = canvas.as_matrix(est.transform(X))[:, pair]
     rows, columns, _ = canvas.selected(model)
@@ -179,14 +166,16 @@ def _correlations(data: Any, count: int, index: np.ndarray, scores: np.ndarray) 
 
 def _plane(
     est: Any, factors: Any, ax: Axes | None, size: tuple[float, float]
-) -> tuple[Findings, list[int] | None, Axes]:
+) -> tuple[Findings, list[int], Axes]:
     """The model, the two factors and the Axes; no factors, but a sentence, if there is no plane."""
     model = canvas.fitted_model(est)
-    pair, ax = _pair(factors, model.rank), canvas.axes_of(ax, *size)
-    if pair is None:
+    if not isinstance(factors, (tuple, list)) or len(factors) != 2 or factors[0] == factors[1]:
+        raise ValueError(f"factors must be two different positions, got {factors!r}")
+    if model.rank < 2 and tuple(factors) == (0, 1):
         one = "The fit has one factor, and the plane needs two."
-        canvas.write_instead(ax, one if model.rank else canvas.NO_FACTORS)
-    return model, pair, ax
+        ax = canvas.axes_of(ax, *size)
+        return model, [], canvas.write_instead(ax, one if model.rank else canvas.NO_FACTORS)
+    return model, canvas.factor_positions(factors, model.rank), canvas.axes_of(ax, *size)
 
 
 def _finished(ax: Axes, model: Findings, pair: list[int]) -> Axes:
@@ -199,26 +188,10 @@ def _finished(ax: Axes, model: Findings, pair: list[int]) -> Axes:
     return canvas.with_fonts(ax)
 
 
-def _pair(factors: Any, rank: int) -> list[int] | None:
-    """The two factors; None if the fit has fewer than two and the default was asked for."""
-    given = tuple(factors) if isinstance(factors, (tuple, list)) else None
-    if given is None or len(given) != 2 or given[0] == given[1]:
-        raise ValueError(f"factors must be two different positions, got {factors!r}")
-    if given == (0, 1) and rank < 2:
-        return None
-    for index in given:
-        if not isinstance(index, (int, np.integer)) or not 0 <= index < rank:
-            raise ValueError(
-                f"factors must be positions from 0 to {rank - 1}, the fit has rank {rank}; got "
-                f"{factors!r}"
-            )
-    return [int(index) for index in given]
-
-
 def _draw_samples(ax: Axes, scores: np.ndarray, groups: Any) -> None:
     look: Any = {"s": float(np.clip(4000 / len(scores), 6, 28)), "linewidths": 0}
     if groups is None:
-        ax.scatter(*scores.T, color=ACCENT, alpha=0.6, label="samples", **look)
+        ax.scatter(*scores.T, color=canvas.ACCENT, alpha=0.6, **look)
         return
     members = np.asarray(groups)
     if members.shape != (len(scores),):
@@ -237,7 +210,7 @@ def _draw_samples(ax: Axes, scores: np.ndarray, groups: Any) -> None:
     for title, color, marker in zip(titles, CATEGORIES, MARKERS, strict=False):
         here = scores[names == title]
         ax.scatter(*here.T, color=color, marker=marker, label=canvas.shorten(title), **look)
-    canvas.legend_of(ax, fontsize=_FONT)
+    canvas.legend_of(ax)
 
 
 def _label_samples(ax: Axes, scores: np.ndarray, labels: Sequence[object], max_labels: int) -> None:
@@ -256,7 +229,7 @@ def _label_samples(ax: Axes, scores: np.ndarray, labels: Sequence[object], max_l
             continue
         written.append(place)
         shift, align = (4, "left") if scores[i, 0] >= 0 else (-4, "right")
-        look: Any = {"ha": align, "fontsize": 7, "color": GRAY, "parse_math": False}
+        look: Any = {"ha": align, "fontsize": canvas.SMALLEST, "color": GRAY, "parse_math": False}
         where: Any = {"xytext": (shift, 3), "textcoords": "offset points"}
         ax.annotate(text, tuple(scores[i]), **where, **look)
 
@@ -266,10 +239,11 @@ def _draw_arrows(
 ) -> None:
     lengths = np.linalg.norm(ends, axis=1)
     shown = strongest(lengths, max_arrows)
-    tips = ends[shown] * (_REACH * float(np.abs(scores).max()) / float(lengths.max()))
+    # the longest arrow ends before the farthest sample
+    tips = ends[shown] * (0.8 * float(np.abs(scores).max()) / float(lengths.max()))
     origin = np.zeros(len(tips))
     look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.004}
-    ax.quiver(origin, origin, *tips.T, color=POSITIVE, zorder=3, **look)
+    ax.quiver(origin, origin, *tips.T, color=canvas.POSITIVE, zorder=3, **look)
     ax.update_datalim(tips)
     ax.margins(0.15)
     texts = names_at(names, shown, width=20)
@@ -280,10 +254,16 @@ def _draw_arrows(
 def _label_tips(ax: Axes, tips: np.ndarray, texts: list[str]) -> None:
     """Labels beside the tips of arrows to one side, moved apart vertically."""
     low, high = ax.get_ylim()
-    line = 1.35 * _FONT * (high - low) / canvas.size_in_points(ax)[1]
+    line = 1.35 * SMALL * (high - low) / canvas.size_in_points(ax)[1]
     heights = canvas.apart([float(tip[1]) for tip in tips], line, low + line, high - line)
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5}
-    look: Any = {"fontsize": _FONT, "color": INK, "va": "center", "parse_math": False, "zorder": 4}
+    look: Any = {
+        "fontsize": SMALL,
+        "color": canvas.INK,
+        "va": "center",
+        "parse_math": False,
+        "zorder": 4,
+    }
     for tip, height, text in zip(tips, heights, texts, strict=True):
         shift, align = (0.5 * line, "left") if tip[0] >= 0 else (-0.5 * line, "right")
         ax.annotate(

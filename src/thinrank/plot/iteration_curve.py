@@ -70,7 +70,7 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
     ax.set_xlabel("iteration")
     name = {"excess": "objective above its least value", "change": "relative change"}
     ax.set_ylabel(name.get(show, show) + (" (log scale)" if log else ""))
-    ax.set_title(message, loc="left", fontsize=8, color=GRAY, parse_math=False)
+    ax.set_title(message, loc="left", fontsize=canvas.SMALL, color=GRAY, parse_math=False)
     canvas.open_frame(ax)
     return ax
 

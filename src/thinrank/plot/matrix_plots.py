@@ -12,15 +12,10 @@ from thinrank import arrays, linalg
 from thinrank.core.imports import import_optional
 from thinrank.matrices.decomposition import Decomposition
 from thinrank.plot import canvas
-from thinrank.plot.canvas import ACCENT, CATEGORIES, DIVERGING, GRAY, QUIET, names_at
+from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, QUIET, names_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Part of the entries that may exceed the ends of the color scale, so that a few large ones do not
-# make all others pale.
-_BEYOND = 0.01
-_NAMED = 40  # most columns whose names are written
 
 
 @canvas.documented
@@ -110,10 +105,8 @@ def biclusters(
     rows, row_parts = _order(row_flags, parts.left.T, max_rows)
     columns, column_parts = _order(column_flags, parts.components, max_columns)
     shown = matrix[np.ix_(rows, columns)]
-    limit = float(np.nanquantile(np.abs(shown), 1 - _BEYOND)) or 1.0
-    image = ax.imshow(
-        shown, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
-    )
+    # a few large entries do not make all others pale
+    canvas.heat_map(ax, shown, float(np.nanquantile(np.abs(shown), 0.99)) or 1.0, extend="both")
     rectangle = import_optional("matplotlib.patches").Rectangle
     for block, (down, across) in enumerate(zip(row_parts, column_parts, strict=True)):
         high, wide = len(down), len(across)
@@ -122,15 +115,12 @@ def biclusters(
             corner = (across[0] - 0.5, down[0] - 0.5)
             ax.add_patch(rectangle(corner, wide, high, fill=False, edgecolor=color, linewidth=2))
     ax.set_xticks([])
-    if len(columns) <= min(canvas.room(ax, "x"), _NAMED):
+    if len(columns) <= min(canvas.room(ax, "x"), 40):
         named = max(part.stop for part in column_parts)
         canvas.name_axis(ax, "x", range(named), names_at(parts.names, columns[:named]))
     ax.set_ylabel(canvas.shown_of("rows", len(rows), len(matrix)))
     ax.set_xlabel(canvas.shown_of("columns", len(columns), matrix.shape[1]))
     ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_edgecolor(GRAY)
-    canvas.color_bar(ax, image, extend="both")
     return canvas.with_fonts(ax)
 
 
@@ -174,12 +164,12 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     places = np.arange(1, len(values) + 1)
     ax.plot(places, values, "o-", color=GRAY, markersize=4, lw=1, label="matrix")
     ax.axvline(parts.rank + 0.5, color=QUIET, lw=1.5, ls="--")
-    ax.set_title(f"rank {parts.rank}", fontsize=10)
+    ax.set_title(f"rank {parts.rank}", fontsize=canvas.LARGE)
     ax.set(xlabel="component", ylabel="singular value", xlim=(0.4, len(values) + 0.6))
     ax.set_ylim(bottom=0)
     canvas.whole_numbers(ax, "x")
     canvas.open_frame(ax)
-    ax.legend(frameon=False)
+    canvas.legend_of(ax)
     return ax
 
 

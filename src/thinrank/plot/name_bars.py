@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,15 +51,17 @@ def stability(
     kind = _KINDS[canvas.check_choice("axis", axis, tuple(_KINDS))]
     part = part_of(table, axis)
     stable = part["stable"].to_numpy(dtype=bool)
-    bars = _Bars(
-        values=part["frequency"].to_numpy(dtype=np.float64),
-        marked=stable,
-        names=[str(name) for name in part["name"]],
+    ax = _bars(
+        ax,
+        part["frequency"].to_numpy(dtype=np.float64),
+        stable,
+        [str(name) for name in part["name"]],
         titles=(_stable_title(part, int(stable.sum())), "not stable"),
         limit=getattr(part, "attrs", {}).get("threshold"),
         nothing=f"No {kind} was selected in any half-sample.",
+        most=max_names,
+        labels=("selection frequency", kind),
     )
-    ax = bars.draw(ax, max_names, kind, "selection frequency")
     if ax.axison:
         ax.set_xlim(0, 1)
         ax.set_ylabel(ax.get_ylabel().replace("strongest", "most frequent"))
@@ -96,16 +97,18 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     title = f"selected: {count} at a rate of {result.fdr:g}"
     if count:
         title += f" (estimate of false ones {result.estimated_fdp:.2g})"
-    bars = _Bars(
-        values=result.statistics,
-        marked=np.isin(np.arange(len(result.statistics)), result.selected),
-        names=result.feature_names,
+    label = _AXIS_TITLES.get(result.statistic_name, result.statistic_name)
+    return _bars(
+        ax,
+        result.statistics,
+        np.isin(np.arange(len(result.statistics)), result.selected),
+        result.feature_names,
         titles=(title, "not selected"),
         limit=result.threshold if np.isfinite(result.threshold) else None,
         nothing="No predictor has a statistic other than zero.",
+        most=max_names,
+        labels=(label, "predictor"),
     )
-    label = _AXIS_TITLES.get(result.statistic_name, result.statistic_name)
-    return bars.draw(ax, max_names, "predictor", label)
 
 
 @canvas.documented
@@ -175,40 +178,47 @@ def _axes(ax: Axes | None, rows: int) -> Axes:
     return canvas.axes_of(ax, 5.6, max(1.0 + canvas.ROW * rows, 2.4))
 
 
-@dataclass(frozen=True)
-class _Bars:
-    """Bars of the names with the largest values, some of them marked, and a limit."""
+def _bars(
+    ax: Axes | None,
+    values: np.ndarray,
+    marked: np.ndarray,
+    names: Sequence[str],
+    *,
+    titles: tuple[str, str],
+    limit: float | None,
+    nothing: str,
+    most: int,
+    labels: tuple[str, str],
+) -> Axes:
+    """Bars of the names with the largest values, and a limit.
 
-    values: np.ndarray
-    marked: np.ndarray  # which bars are colored
-    names: Sequence[str]
-    titles: tuple[str, str]  # of marked and of other bars
-    limit: float | None
-    nothing: str  # what to write if all values are zero
-
-    def draw(self, ax: Axes | None, max_names: int, noun: str, label: str) -> Axes:
-        canvas.check_counts(max_names=max_names)
-        sizes = np.abs(self.values)
-        some = int(np.count_nonzero(sizes))
-        ax = _axes(ax, min(max_names, some))
-        if some == 0:
-            return canvas.write_instead(ax, self.nothing)
-        shown = strongest(sizes, min(max_names, canvas.room(ax, "y")))
-        places, marked = np.arange(len(shown)), self.marked[shown]
-        for here, color, title in zip((marked, ~marked), (ACCENT, QUIET), self.titles, strict=True):
-            if here.any():
-                values = self.values[shown][here]
-                ax.barh(places[here], values, height=0.75, color=color, label=title)
-        if self.limit is not None:
-            ax.axvline(float(self.limit), color=GRAY, linestyle="--", linewidth=1)
-        canvas.legend_of(ax, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
-        ax.set_xlabel(label)
-        ax.set_ylabel(shown_of(noun, len(shown), len(sizes) if len(shown) < some else some))
-        return _named(ax, names_at(self.names, shown))
+    ``titles``: of marked and of other bars; ``labels``: of the axes; ``nothing``: what to write if
+    all values are zero.
+    """
+    canvas.check_counts(max_names=most)
+    sizes = np.abs(values)
+    some = int(np.count_nonzero(sizes))
+    ax = _axes(ax, min(most, some))
+    if some == 0:
+        return canvas.write_instead(ax, nothing)
+    shown = strongest(sizes, min(most, canvas.room(ax, "y")))
+    places = np.arange(len(shown))
+    kinds = (marked[shown], ACCENT, titles[0]), (~marked[shown], QUIET, titles[1])
+    for here, color, title in kinds:
+        if here.any():
+            ax.barh(places[here], values[shown][here], height=0.75, color=color, label=title)
+    if limit is not None:
+        ax.axvline(float(limit), color=GRAY, linestyle="--", linewidth=1)
+    canvas.legend_of(ax, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(shown_of(labels[1], len(shown), len(sizes) if len(shown) < some else some))
+    return _named(ax, names_at(names, shown))
 
 
 def _named(ax: Axes, labels: list[str]) -> Axes:
-    canvas.name_rows(ax, labels)
+    canvas.name_axis(ax, "y", range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
     canvas.open_frame(ax)
     return canvas.with_fonts(ax)
 

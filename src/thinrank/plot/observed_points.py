@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_POINTS = 20_000  # more points hide each other, so their density is drawn
-_BINS = 10  # bins of probabilities
+_SAMPLED = 500_000  # of more entries a random part, which has the same density
 
 
 @canvas.documented
@@ -58,8 +58,11 @@ def observed_predicted(
     'predicted Y1'
     """
     pairs = prediction_pairs(est, X, Y)
-    if response is not None:
-        pairs = pairs.only(response)
+    return draw_pairs(pairs if response is None else pairs.only(response), ax)
+
+
+def draw_pairs(pairs: Pairs, ax: Axes | None) -> Axes:
+    """Draw observations against predictions."""
     if pairs.probability.any() and not pairs.probability.all():
         raise ValueError(
             "Y has both probabilities and numbers, which do not share an axis; name one of the "
@@ -77,29 +80,36 @@ def observed_predicted(
 
 
 def _draw_points(ax: Axes, pairs: Pairs) -> None:
-    observed, predicted, names = pairs.observed, pairs.predicted, pairs.names
-    r2 = observed_r2(observed, predicted)
-    many = len(names) > 1
+    names, many = pairs.names, len(pairs.names) > 1
+    r2 = observed_r2(pairs.observed, pairs.predicted)
+    center, spread = np.zeros(len(names)), np.ones(len(names))
     if many:
-        center, spread = np.nanmean(observed, axis=0), np.nanstd(observed, axis=0)
-        spread = np.where(spread > 0, spread, 1.0)
-        observed, predicted = (observed - center) / spread, (predicted - center) / spread
-    seen = np.isfinite(observed)
-    low = float(min(observed[seen].min(), predicted[seen].min()))
-    high = float(max(observed[seen].max(), predicted[seen].max()))
+        center, spread = np.nanmean(pairs.observed, axis=0), np.nanstd(pairs.observed, axis=0)
+        spread[~(spread > 0)] = 1.0
+    size = pairs.observed.size
+    places: np.ndarray = np.arange(min(size, _SAMPLED))
+    if size > _SAMPLED:
+        places = np.random.default_rng(0).integers(size, size=_SAMPLED)
+    places = places[np.isfinite(pairs.observed.ravel()[places])]
+    column = places % len(names)
+    observed, predicted = (
+        (values.ravel()[places] - center[column]) / spread[column]
+        for values in (pairs.observed, pairs.predicted)
+    )
+    low, high = (float(end) for end in np.quantile([observed, predicted], [0, 1]))
     margin = 0.05 * (high - low) or 0.5
     ax.axline((low, low), slope=1, color=GRAY, linestyle="--", linewidth=1, zorder=1)
-    if np.count_nonzero(seen) > _MOST_POINTS:
-        ax.hexbin(predicted[seen], observed[seen], gridsize=60, bins="log", cmap="Blues", mincnt=1)
+    if len(places) > _MOST_POINTS:
+        ax.hexbin(predicted, observed, gridsize=60, bins="log", cmap="Blues", mincnt=1)
     elif many and len(names) <= len(CATEGORIES):
         look: Any = {"s": 16, "alpha": 0.7, "linewidths": 0}
         for j, name in enumerate(names):
             look |= {"color": CATEGORIES[j], "marker": MARKERS[j], "label": shorten(name)}
-            ax.scatter(predicted[:, j], observed[:, j], **look)
+            ax.scatter(predicted[column == j], observed[column == j], **look)
         canvas.legend_of(ax, loc="lower right")
     else:
-        size = float(np.clip(8000 / np.count_nonzero(seen), 4, 20))
-        ax.scatter(predicted[seen], observed[seen], s=size, color=ACCENT, alpha=0.5, linewidths=0)
+        area = float(np.clip(8000 / len(places), 4, 20))
+        ax.scatter(predicted, observed, s=area, color=ACCENT, alpha=0.5, linewidths=0)
     ax.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin), aspect="equal")
     what = "(standard deviations from the mean)" if many else shorten(names[0])
     ax.set_xlabel(f"predicted {what}", parse_math=False)
@@ -138,9 +148,9 @@ def _draw_calibration(ax: Axes, pairs: Pairs) -> None:
 def _binned(
     predicted: np.ndarray, observed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean prediction, observed frequency and its standard error in bins of equal numbers."""
+    """Mean prediction, observed frequency and its standard error in ten bins of equal numbers."""
     order = np.argsort(predicted, kind="stable")
-    parts = [part for part in np.array_split(order, min(_BINS, len(order))) if len(part)]
+    parts = np.array_split(order, min(10, len(order)))
     mean = np.asarray([predicted[part].mean() for part in parts])
     frequency = np.asarray([observed[part].mean() for part in parts])
     sizes = np.asarray([len(part) for part in parts])
@@ -148,7 +158,7 @@ def _binned(
 
 
 def _note(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", fontsize=9, color=GRAY)
+    ax.set_title(text, loc="left", fontsize=canvas.LARGE, color=GRAY)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.plot import canvas
-from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, QUIET, names_at, strongest
+from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, QUIET, SMALL, names_at, strongest
 from thinrank.selection.predictor_path import PredictorPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FONT = 8.0  # size of labels in points
 _LINE_STYLES = ("-", "--", ":")  # of lines when there are more lines than colors
 
 
@@ -69,7 +68,7 @@ def path(
         ax.set_xlabel("number of predictors")
     ax.axvline(result.chosen, color=GRAY, linestyle="--", linewidth=1, zorder=1)
     where: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    look: Any = {"ha": "center", "color": GRAY, "fontsize": _FONT}
+    look: Any = {"ha": "center", "color": GRAY, "fontsize": SMALL}
     ax.annotate("chosen", (result.chosen, 1.0), xytext=(0, 2), **where, **look)
     canvas.open_frame(ax)
     return canvas.with_fonts(ax)

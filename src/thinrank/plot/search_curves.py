@@ -100,7 +100,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(score_name(est) + (" (log scale)" if log else ""))
     canvas.open_frame(ax)
     # beside the lines, which may be anywhere in the Axes
-    ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderpad=0)
+    canvas.legend_of(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderpad=0)
     return ax
 
 

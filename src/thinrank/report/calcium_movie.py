@@ -16,6 +16,7 @@ from thinrank.calcium.imaging import with_rejected
 from thinrank.calcium.regions import inside, window
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
+from thinrank.plot.canvas import SMALLEST
 from thinrank.report.document import (
     WIDTH,
     Block,
@@ -36,22 +37,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ESTIMATED, LABELLED, _REJECTED = (
-    "#ff4d5e",
-    "#4fc3f7",
-    "#ffd54f",
-)  # colors that are visible on a dark image
+# Colors that are visible on a dark image.
+ESTIMATED, LABELLED, _REJECTED = "#ff4d5e", "#4fc3f7", "#ffd54f"
 _TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colors on a white background
 _NUMBERED = 80  # number of regions above which their numbers would cover the image
 _POINTS = 1200  # points of a drawn trace, more than a page can resolve
-_NUMBER_SIZE = 9  # points, the size of the text beside the figures
 _TICKS = 0.25  # fraction of the height of a trace's axis that its spikes take
 _TRACES_PER_FIGURE = 10
 _MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
-_LETTERS = "abcdefghjkmnpqrstuvwxyz"  # without i, l and o, which look like digits
 EXPLANATION = (
     "A number stands for the same neuron in every panel, table and file. Labeled regions that "
-    "were not found have letters."
+    "were not found are m1, m2 and so on."
 )
 _CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts a spike
 
@@ -110,7 +106,7 @@ def movie_page(analysis: MovieAnalysis) -> Page:
     page = Page(f"Neurons in {analysis.name}")
     page.add(Text(_verdict(analysis), stress=True), *_places(analysis), *_agreement(analysis))
     if len(analysis.imaging.traces_):
-        page.add(*_activity(analysis))
+        page.add(*_activity(analysis.imaging))
     if len(with_rejected(analysis.imaging)[0].traces_):
         page.add(*_neurons(analysis.imaging, analysis.name, analysis.review))
     page.add(Section("Settings"), Table(("item", "value"), list(analysis.settings.items()), left=2))
@@ -185,21 +181,9 @@ def _agreement(analysis: MovieAnalysis) -> list[Block]:
     ]
 
 
-def _activity(analysis: MovieAnalysis) -> list[Block]:
-    imaging = analysis.imaging
-    peaks, footprints = np.max(imaging.traces_, axis=1), imaging.footprints_
-    light = getattr(imaging, "fluorescence_", None)
+def _activity(imaging: CalciumImaging) -> list[Block]:
+    peaks = np.max(imaging.traces_, axis=1)
     drawn = np.sort(np.argsort(-peaks, kind="stable")[:_MOST_TRACES])
-    lines = [
-        Trace(
-            title=str(i + 1),
-            footprint=window(footprints[i], imaging.region_coordinates_[i].mean(axis=0)),
-            values=imaging.traces_[i],
-            spikes=imaging.spike_trains_[i],
-            light=None if light is None else light.corrected[i] - light.baseline[i],
-        )
-        for i in drawn
-    ]
     blocks: list[Block] = [Section("Traces and spikes")]
     if len(drawn) < len(peaks):
         blocks.append(
@@ -207,16 +191,17 @@ def _activity(analysis: MovieAnalysis) -> list[Block]:
                 f"The {len(drawn)} neurons with the highest peaks; the files hold all {len(peaks)}."
             )
         )
-    for begin in range(0, len(lines), _TRACES_PER_FIGURE):
-        some = lines[begin : begin + _TRACES_PER_FIGURE]
+    light = getattr(imaging, "fluorescence_", None)
+    for begin in range(0, len(drawn), _TRACES_PER_FIGURE):
+        some = drawn[begin : begin + _TRACES_PER_FIGURE]
         caption = (
-            f"Footprints and traces of neurons {some[0].title} to {some[-1].title}, each on its "
-            "own scale. The heights of the red ticks are the sizes of the spikes, relative to the "
+            f"Footprints and traces of neurons {some[0] + 1} to {some[-1] + 1}, each on its own "
+            "scale. The heights of the red ticks are the sizes of the spikes, relative to the "
             "largest spike of the neuron."
             + ("" if light is None else " Gray: raw fluorescence minus neuropil and F0.")
         )
         name = f"traces_{begin // _TRACES_PER_FIGURE + 1}"
-        blocks.append(Picture(name, traces(some, imaging.frame_rate), caption))
+        blocks.append(Picture(name, traces(imaging, some), caption))
     return blocks
 
 
@@ -228,14 +213,11 @@ def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
     largest = np.max(imaging.spike_trains_, axis=1, initial=0.0, keepdims=True)
     columns: dict[str, list[Cell]] = {
         "neuron": list(neuron_names(len(centers))),
-        "row": [Number(row, f"{row:.1f}") for row, _ in centers],
-        "column": [Number(column, f"{column:.1f}") for _, column in centers],
-        "pixels": [Number(len(region), str(len(region))) for region in imaging.region_coordinates_],
-        "peak": [Number(peak, f"{peak:.3g}") for peak in np.max(imaging.traces_, axis=1).tolist()],
-        "clear spikes": [
-            Number(count, str(count))
-            for count in np.sum(imaging.spike_trains_ > _CLEAR * largest, axis=1).tolist()
-        ],
+        "row": _cells([row for row, _ in centers], ".1f"),
+        "column": _cells([column for _, column in centers], ".1f"),
+        "pixels": _cells(map(len, imaging.region_coordinates_), "d"),
+        "peak": _cells(np.max(imaging.traces_, axis=1), ".3g"),
+        "clear spikes": _cells(np.sum(imaging.spike_trains_ > _CLEAR * largest, axis=1), "d"),
     }
     about = (
         "Row and column of the center, number of pixels of the region, maximum of the trace, and "
@@ -243,12 +225,12 @@ def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
     )
     if quality is not None:
         columns |= {
-            "SNR": [Number(snr, f"{snr:.1f}") for snr in quality.snr.tolist()],
-            "correlation": [Number(r, f"{r:.2f}") for r in quality.correlation.tolist()],
+            "SNR": _cells(quality.snr, ".1f"),
+            "correlation": _cells(quality.correlation, ".2f"),
             "doubtful": [Number(bad, "doubtful" if bad else "") for bad in quality.doubtful],
         }
         if quality.score is not None:
-            columns["score"] = [Number(score, f"{score:.2f}") for score in quality.score.tolist()]
+            columns["score"] = _cells(quality.score, ".2f")
             columns["rejected"] = list(quality.reasons(count))
             about += (
                 " The score says how much a footprint looks like a neuron; candidates below 0.5 "
@@ -285,35 +267,28 @@ def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
     return [*blocks, Table(tuple(columns), rows, caption="Neurons", sortable=True), Text(about)]
 
 
+def _cells(values: Iterable[Any], form: str) -> list[Cell]:
+    return [Number(float(value), f"{value:{form}}") for value in values]
+
+
 def neuron_names(count: int) -> list[str]:
     """The names of the estimated neurons: their numbers, from 1."""
     return [str(i + 1) for i in range(count)]
 
 
 def label_names(matches: Iterable[tuple[int, int]], count: int) -> list[str]:
-    """The names of the labeled regions.
+    """The names of the labeled regions: those of their neurons, m1, m2, … if they were missed.
 
     Examples
     --------
     >>> from thinrank.report.calcium_movie import label_names
     >>> label_names([(4, 1)], 3)
-    ['a', '5', 'b']
+    ['m1', '5', 'm2']
     """
     neurons = {label: neuron for neuron, label in matches}
-    names, missed = [], 0
-    for label in range(count):
-        if label in neurons:
-            names.append(str(neurons[label] + 1))
-        else:
-            names.append(_letters(missed))
-            missed += 1
-    return names
-
-
-def _letters(index: int) -> str:
-    """The letters of an index: a, b to z, then aa, ab and so on."""
-    more, letter = divmod(index, len(_LETTERS))
-    return (_letters(more - 1) if more else "") + _LETTERS[letter]
+    missed = [label for label in range(count) if label not in neurons]
+    names = {label: f"m{i}" for i, label in enumerate(missed, start=1)}
+    return [names.get(label) or str(neurons[label] + 1) for label in range(count)]
 
 
 @dataclass(frozen=True)
@@ -324,18 +299,6 @@ class RegionPanel:
     regions: Sequence[np.ndarray]  # (n_pixels, 2) rows and columns of each region
     names: Sequence[str]  # number or letter of each region
     color: str  # color of outlines and names
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The activity of a neuron."""
-
-    title: str  # label at the left
-    footprint: np.ndarray  # (height, width) shown at the left of the trace
-    values: np.ndarray  # (n_frames,) the trace
-    spikes: np.ndarray  # (n_frames,) size of the spike in each frame; 0 if there is none
-    # (n_frames,) the measured fluorescence, drawn behind the trace on its own scale
-    light: np.ndarray | None = None
 
 
 def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
@@ -353,13 +316,11 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
             region = inside(full, image.shape)  # labels may be of a larger or another movie
             outline(axis, region, panel.color)
             if len(panel.regions) <= _NUMBERED and len(region):
-                _write(
-                    axis, region, name, panel.color, min(_NUMBER_SIZE, 60 / len(panel.names) + 4)
-                )
+                _write(axis, region, name, panel.color)
     return figure
 
 
-def _write(axis: Axes, region: np.ndarray, name: str, color: str, size: float) -> None:
+def _write(axis: Axes, region: np.ndarray, name: str, color: str) -> None:
     """Write a name beside an outline, with a dark edge so that it is legible on bright pixels too.
 
     The upper right corner of the region is where the text begins: it covers no outline of its own.
@@ -367,31 +328,34 @@ def _write(axis: Axes, region: np.ndarray, name: str, color: str, size: float) -
     edge = import_optional("matplotlib.patheffects").withStroke(linewidth=1.5, foreground="black")
     row = region[:, 0].min()
     column = region[region[:, 0] <= row + 1, 1].max()
-    axis.text(column + 1, row, name, color=color, fontsize=size, va="bottom", path_effects=[edge])
+    look: Any = {"color": color, "fontsize": SMALLEST, "va": "bottom", "path_effects": [edge]}
+    axis.text(column + 1, row, name, **look)
 
 
-def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
-    """Draw the footprint and the trace of each neuron, with ticks for its spikes."""
-    figure = new_figure(0.5 + 0.62 * len(lines))
-    axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
-    for (left, right), line in zip(axes, lines, strict=True):
-        show(left, line.footprint, "magma")
-        left.set_ylabel(line.title, fontsize=_NUMBER_SIZE, rotation=0, ha="right", va="center")
-        if line.light is not None:
-            times, values = _thinned(_on_scale(line.light, line.values))
-            right.plot(times / frame_rate, values, color=_REFERENCE, lw=0.5)
-        times, values = _thinned(line.values)
-        right.plot(times / frame_rate, values, color=_TRACE, lw=0.8)
-        frames = np.flatnonzero(line.spikes > 0)
-        heights = line.spikes[frames] / np.max(line.spikes, initial=0.0)
+def traces(imaging: CalciumImaging, neurons: np.ndarray) -> Figure:
+    """Draw the footprint and the trace of some neurons, with ticks for their spikes."""
+    figure = new_figure(0.5 + 0.62 * len(neurons))
+    axes = figure.subplots(len(neurons), 2, squeeze=False, width_ratios=[1, 12])
+    light, rate = getattr(imaging, "fluorescence_", None), imaging.frame_rate
+    for (left, right), i in zip(axes, neurons, strict=True):
+        trace, spikes = imaging.traces_[i], imaging.spike_trains_[i]
+        center = imaging.region_coordinates_[i].mean(axis=0)
+        show(left, window(imaging.footprints_[i], center), "magma")
+        left.set_ylabel(str(i + 1), rotation=0, ha="right", va="center")
+        if light is not None:
+            raw = light.corrected[i] - light.baseline[i]
+            times, values = _thinned(_on_scale(raw, trace))
+            right.plot(times / rate, values, color=_REFERENCE, lw=0.5)
+        times, values = _thinned(trace)
+        right.plot(times / rate, values, color=_TRACE, lw=0.8)
+        frames = np.flatnonzero(spikes > 0)
+        heights = _TICKS * spikes[frames] / np.max(spikes, initial=0.0)
         marks = right.get_xaxis_transform()  # x in data units, y as a fraction of the axis
-        right.vlines(
-            frames / frame_rate, 0.0, _TICKS * heights, color=_SPIKE, lw=0.8, transform=marks
-        )
+        right.vlines(frames / rate, 0.0, heights, color=_SPIKE, lw=0.8, transform=marks)
         right.margins(y=0.05)
         low, high = right.get_ylim()
         right.set_ylim(low - _TICKS / (1 - _TICKS) * (high - low), high)  # room for the ticks
-        right.set_xlim(0, max(len(line.values) - 1, 1) / frame_rate)
+        right.set_xlim(0, max(len(trace) - 1, 1) / rate)
         right.tick_params(labelleft=False, left=False, labelbottom=False)
         right.spines["left"].set_visible(False)
     axes[-1, 1].tick_params(labelbottom=True)

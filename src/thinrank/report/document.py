@@ -9,12 +9,12 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from thinrank.core.imports import import_optional
 
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 WIDTH = 7.2
 """Width in inches of a figure that spans the page."""
 
-_NARROW = 6.5  # inches; a figure below this width is not stretched to that of the page
 # A plot of thousands of points takes more as SVG than the rest of a page; as PNG it does not.
 _MOST_BYTES = 300_000
 _DPI = 160  # sharp at the width of the page on a screen with two pixels per CSS pixel
 _PNG = b"\x89PNG"  # the first bytes of a PNG file
 _STYLE = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -45,11 +42,8 @@ _STYLE = {
     "grid.linewidth": 0.6,
     "xtick.color": "#555555",
     "ytick.color": "#555555",
-    "lines.linewidth": 1.5,
     "lines.markersize": 5.0,
     "legend.frameon": False,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
     "svg.hashsalt": "thinrank",  # so that the same numbers give the same file
 }
 
@@ -58,12 +52,13 @@ _STYLE = {
 class Text:
     """A paragraph. Backticks enclose code; everything else is literal."""
 
-    text: str  # the text
+    text: str
     stress: bool = False  # whether to emphasize it as the main result of the page
 
     def _html(self) -> str:
         """The escaped HTML; each kind of block has this method."""
-        return f"<p{' class=stress' * self.stress}>{_code(self.text)}</p>"
+        text = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(self.text))
+        return f"<p{' class=stress' * self.stress}>{text}</p>"
 
 
 @dataclass(frozen=True)
@@ -78,14 +73,14 @@ class Section:
         return "section-" + re.sub(r"\W+", "-", self.title.lower())
 
     def _html(self) -> str:
-        return f'<h2 id="{self.anchor}">{_code(self.title)}</h2>'
+        return f'<h2 id="{self.anchor}">{escape(self.title)}</h2>'
 
 
 @dataclass(frozen=True)
 class Points:
-    """A list of sentences, shown literally because they may contain names from data."""
+    """A list of sentences."""
 
-    items: tuple[str, ...]  # the sentences
+    items: tuple[str, ...]
     caution: bool = False  # whether they are warnings
 
     def _html(self) -> str:
@@ -97,8 +92,8 @@ class Points:
 class Number:
     """A table cell with a number, which is shown rounded and sorts by its exact value."""
 
-    value: float  # the number; NaN for a missing one, which is shown as an empty cell
-    text: str  # what is shown
+    value: float  # NaN for a missing one, which is shown as an empty cell
+    text: str
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ class Choice:
 
     label: str  # what is chosen, for readers who do not see the table
     chosen: bool  # whether the box is ticked at first
-    about: dict[str, str | int | float]  # what :class:`Choices` saves with it, of texts and numbers
+    about: dict[str, str | int | float]  # what :class:`Choices` saves with it
 
 
 Cell = str | Number | Choice
@@ -117,28 +112,25 @@ Cell = str | Number | Choice
 class Table:
     """A table; its first ``left`` columns hold text, the others numbers."""
 
-    header: tuple[str, ...]  # names of the columns
+    header: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     left: int = 1  # number of leading columns that are left-aligned
     caption: str = ""  # what the table shows; required if it is sortable
     note: str = ""  # a remark below the table
-    sortable: bool = False  # whether the reader can sort and filter the rows
-    # whether text is shown as it is, for names from data; otherwise backticks enclose code
-    literal: bool = False
+    sortable: bool = False  # whether the reader can sort, filter and download the rows
 
     def _html(self) -> str:
-        shown = escape if self.literal else _code
         sides = [("words", "number")[j >= self.left] for j in range(len(self.header))]
         names = zip(sides, self.header, strict=True)
-        head = "".join(f'<th scope="col" class="{side}">{shown(name)}</th>' for side, name in names)
+        head = "".join(f'<th scope="col" class="{side}">{escape(n)}</th>' for side, n in names)
         rows = ("".join(map(self._cell, sides, row)) for row in self.rows)
         body = "\n".join(f"<tr>{row}</tr>" for row in rows)
-        frame, kind = '<div class="wide">', ""
+        frame, kind, caption = '<div class="wide">', "", escape(self.caption)
         if self.sortable:
-            frame = '<div class="wide sortable" role="region" tabindex="0" aria-label="{}">'
-            frame, kind = frame.format(escape(self.caption)), " data-sortable"
-        caption = f"<caption>{shown(self.caption)}</caption>\n" if self.caption else ""
-        note = f'\n<p class="note">{_code(self.note)}</p>' if self.note else ""
+            region = f'role="region" tabindex="0" aria-label="{caption}"'
+            frame, kind = f'<div class="wide sortable" {region}>', " data-sortable"
+        caption = f"<caption>{caption}</caption>\n" if caption else ""
+        note = f'\n<p class="note">{escape(self.note)}</p>' if self.note else ""
         return (
             f"{frame}\n<table{kind}>\n{caption}<thead><tr>{head}</tr></thead>\n"
             f"<tbody>\n{body}\n</tbody>\n</table></div>{note}"
@@ -154,35 +146,27 @@ class Table:
             case Choice(label, chosen, about):
                 data = f'aria-label="{escape(label)}" data-choice="{escape(json.dumps(about))}"'
                 return f'<td{kind}><input type="checkbox" {data}{" checked" * chosen}></td>'
-        return f"<td{kind}>{escape(cell) if self.literal else _code(cell)}</td>"
+        return f"<td{kind}>{escape(cell)}</td>"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot."""
+    """A plot; the first sentence of its caption is for readers who do not see it."""
 
     name: str  # name, of which there is one on the page
-    figure: Figure  # the plot
-    description: str  # caption
-    alternative: str = ""  # for readers who do not see the plot; "": the first sentence
-    table: Table | None = None  # the plotted numbers, which the page shows on demand
-    literal: bool = False  # whether the caption is shown as it is; otherwise backticks enclose code
+    figure: Figure
+    caption: str
 
     def _html(self) -> str:
         content = drawn(self.figure)
         form = "png" if content.startswith(_PNG) else "svg+xml"
         source = f"data:image/{form};base64,{base64.b64encode(content).decode('ascii')}"
-        narrow = " class=narrow" if self.figure.get_figwidth() < _NARROW else ""
-        caption = escape(self.description) if self.literal else _code(self.description)
-        details = ""
-        if self.table:
-            details = (
-                f"<details><summary>Show as a table</summary>\n{self.table._html()}\n</details>\n"
-            )
+        alternative, width = self.caption.partition(". ")[0], self.figure.get_figwidth()
         return (
-            f'<figure{narrow}>\n<img src="{source}" '
-            f'alt="{escape(self.alternative or self.description.partition(". ")[0])}">\n'
-            f"<figcaption>{caption}</figcaption>\n{details}</figure>"
+            # its own size, in which text is readable; a narrow screen scrolls
+            f'<figure><div class="wide">\n<img src="{source}" width="{96 * width:.0f}" '
+            f'alt="{escape(alternative)}">\n</div>\n'
+            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
 
 
@@ -190,10 +174,10 @@ class Picture:
 class Choices:
     """Buttons that tick all boxes of the page or none, and save the choices as a JSON file."""
 
-    file_name: str  # name of the file
+    file_name: str
     entry: str  # name of the list of choices in the file
     key: str  # name of the entry of each choice that is true if its box is ticked
-    about: dict[str, str | int | float]  # other entries of the file, of texts and numbers
+    about: dict[str, str | int | float]  # other entries of the file
 
     def _html(self) -> str:
         return (
@@ -211,9 +195,8 @@ Block = Text | Points | Section | Table | Picture | Choices
 class Page:
     """A title and its blocks, from top to bottom."""
 
-    title: str  # the title
-    blocks: list[Block] = field(default_factory=list)  # the contents
-    contents: bool = False  # whether the page begins with links to its sections
+    title: str
+    blocks: list[Block] = field(default_factory=list)
     origin: str = ""  # a line below the title: data, date, version
 
     def add(self, *blocks: Block) -> None:
@@ -221,31 +204,24 @@ class Page:
         self.blocks.extend(blocks)
 
     def html(self) -> str:
-        """The page with its style and its pictures, as one file.
+        """The page with its style, its script and its pictures, as one file.
 
         A content security policy forbids every request and every script but the page's own, so
         that names from data cannot do anything even if they look like markup.
         """
-        style, script = _part("style.css"), ""
-        if any(isinstance(block, Table) and block.sortable for block in self.blocks):
-            script = _part("tables.js")
-        if any(isinstance(block, Choices) for block in self.blocks):
-            script += _part("choices.js")
-        rules = ["default-src 'none'", "img-src data:", f"style-src {_hash(style)}"]
-        rules += [f"script-src {_hash(script)}"] if script else []
-        parts = [f'<main id="content"{" class=report" * self.contents}>']
-        parts.append(f"<h1>{_code(self.title)}</h1>")
+        style, script = _part("style.css"), _part("page.js")
+        parts = [f"<h1>{escape(self.title)}</h1>"]
         if self.origin:
             parts.append(f'<p class="note">{escape(self.origin)}</p>')
-        if self.contents:
-            sections = [block for block in self.blocks if isinstance(block, Section)]
-            links = (f'<li><a href="#{s.anchor}">{_code(s.title)}</a></li>' for s in sections)
-            parts.append('<nav class="contents" aria-label="Contents"><ul>')
-            parts += [*links, "</ul></nav>"]
+        sections = [block for block in self.blocks if isinstance(block, Section)]
+        links = (f'<li><a href="#{each.anchor}">{escape(each.title)}</a></li>' for each in sections)
+        parts.append(f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>')
         parts += [block._html() for block in self.blocks]
-        parts += ["</main>", *([f"<script>{script}</script>"] if script else [])]
-        policy = "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
-        return _FRAME.format(policy, escape(self.title), style, "\n".join(parts))
+        policy = (
+            f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
+            f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+        )
+        return _FRAME.format(policy, escape(self.title), style, "\n".join(parts), script)
 
 
 _FRAME = """<!DOCTYPE html>
@@ -261,7 +237,10 @@ _FRAME = """<!DOCTYPE html>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
+<main id="content">
 {}
+</main>
+<script>{}</script>
 </body>
 </html>
 """
@@ -283,6 +262,13 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
     return cast("Figure", figure((width, height), layout="constrained"))
 
 
+def picture(name: str, draw: Callable[..., Any], caption: str, width: float = WIDTH) -> Picture:
+    """What a function of ``tr.plot`` draws, in the height that it chooses."""
+    figure = new_figure(1.0, width)
+    draw(ax=figure)
+    return Picture(name, figure, caption)
+
+
 def as_svg(figure: Figure) -> str:
     """A plot as SVG; the layout is computed once and kept for other formats."""
     figure.draw_without_rendering()
@@ -296,7 +282,7 @@ def as_svg(figure: Figure) -> str:
 def drawn(figure: Figure) -> bytes:
     """A plot as SVG, or as PNG if the SVG would be large."""
     with warnings.catch_warnings():
-        # the figure has a note, and the table beside it the names
+        # the figure has a note, and a table of the page the names
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         svg = as_svg(figure).encode("utf-8")
         if len(svg) <= _MOST_BYTES:
@@ -314,8 +300,3 @@ def _part(name: str) -> str:
 def _hash(content: str) -> str:
     digest = hashlib.sha256(content.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _code(text: str) -> str:
-    """Escape the text and turn backticks into code elements."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))

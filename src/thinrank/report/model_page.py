@@ -1,35 +1,44 @@
-"""The report of a fitted model: what was found, what to distrust, how the model was chosen."""
+"""The report of a fitted model: what was found, what to distrust, how the model was chosen.
+
+A table has at most :data:`MOST_ROWS` rows, the strongest ones, and says when there are more, so
+that the page of a model with thousands of responses stays small enough to send.
+"""
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import plot
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings, score_name
-from thinrank.estimators.summary import Summary
-from thinrank.plot.canvas import fitted_model
+from thinrank.estimators.summary import Summary, percent
+from thinrank.plot.canvas import fitted_model, shorten
 from thinrank.plot.name_bars import part_of
+from thinrank.plot.observed_points import draw_pairs, prediction_pairs
 from thinrank.plot.search_curves import chosen_record
-from thinrank.report import model_figures as figures
 from thinrank.report.document import (
     Block,
+    Cell,
+    Number,
     Page,
     Points,
     Section,
     Table,
     Text,
     drawing,
+    picture,
 )
-from thinrank.report.model_figures import ordered_search, shown_name, summary_table
+from thinrank.selection.choice import last_search, standard_error
 from thinrank.selection.stability import (
     AxisSummary,
     remark,
@@ -37,18 +46,20 @@ from thinrank.selection.stability import (
     unstable_sentences,
 )
 
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
-_UNITS = (
-    "The error is the mean of the squares over held-out rows and responses. With standardize=True "
-    "every response is in units of its noise, so that 1 is an error as large as the noise; "
-    "otherwise in the units of the data, squared."
-)
+MOST_ROWS = 5000
+"""Largest number of rows of a table on the page."""
 
-_HELD_OUT = (
-    " held out: for rows that were left out of the fit, of the model that was best for these rows. "
-    "It is therefore optimistic, most of all with few samples; cross_val_score repeats the choice "
-    "in every fold."
-)
+_NAME_WIDTH = 120  # characters; longer names lose their middle
+_MOST_SEPARATE = 4  # responses with a plot of their own where they cannot share one
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
+
+# Headings of the columns of a summary that are not their names.
+_HEADINGS = {
+    "standardized": "standardized coefficient",
+    "frequency": "selection frequency",
+    "r2": "{} training",
+    "held_out_r2": "{} held out",
+}
 
 
 def write(
@@ -66,8 +77,8 @@ def write(
     """Write the report of a fitted model as one HTML file.
 
     The file needs no other file and no network, so it can be sent. It has what was found in words,
-    tables that the reader can sort and filter, plots with a text and a table in their place, how
-    the model was chosen, what to distrust, and the versions. Nothing is fitted.
+    tables that the reader can sort, filter and download, plots with captions, how the model was
+    chosen, what to distrust, and the versions. Nothing is fitted.
 
     Parameters
     ----------
@@ -79,8 +90,7 @@ def write(
     X : array, data frame or sparse matrix of shape (n_samples, n_features), default=None
         Predictors, for the plot of the samples. The file shows scores of samples, not X itself.
     Y : array or data frame of shape (n_samples, n_targets) or (n_samples,), default=None
-        Responses of the same rows, for observed against predicted values; needs ``X``. The first
-        200 of these are in the file.
+        Responses of the same rows, for observed against predicted values; needs ``X``.
     stability : DataFrame, default=None
         What :func:`thinrank.selection.stability` returned for the same data.
     command : str, default=None
@@ -132,17 +142,14 @@ def write(
     model, summary = fitted_model(est), est.summary()
     frequency = _frequency(stability, len(model.predictor_names))
     with drawing():
-        page = Page(title or "What predicts what", contents=True)
-        page.origin = _below_title(est, data_files)
+        page = Page(title or "What predicts what", origin=_below_title(est, data_files))
         page.add(
             Section("What was found"),
             Points(tuple(summary.sentences)),
             Section("What to distrust"),
             Points(tuple(_cautions(est, model, summary, stability)), caution=True),
             *_coefficients(est, model, summary, frequency),
-            Section("Responses"),
-            summary_table(summary, "responses", len(model.r2)),
-            *([] if model.held_out_r2 is None else [Text(summary.measure + _HELD_OUT)]),
+            *_responses(model, summary),
             *_factors(est, model, summary),
             *_data(est, model, X, Y, sample_names),
             *_choice(est),
@@ -165,7 +172,7 @@ def _cautions(est: Any, model: Findings, summary: Summary, stability: Any) -> li
     """What to distrust: the cautions of the summary, and those that need more than a fit."""
     found = [*summary.cautions, *_no_better_than_nothing(est)]
     if stability is not None:
-        found += unstable_sentences(stability, model.used, shown_name)
+        found += unstable_sentences(stability, model.used, _shown)
         axis = AxisSummary.of_table(stability, "row")
         found += [remark(axis)] if axis.says_nothing else []
     said = any("selection.stability" in sentence for sentence in found)
@@ -183,7 +190,7 @@ def _cautions(est: Any, model: Findings, summary: Summary, stability: Any) -> li
 
 def _no_better_than_nothing(est: Any) -> list[str]:
     """A sentence if a model without predictors scores about as well as the chosen one."""
-    records = ordered_search(est)
+    records = _ordered_search(est)
     null = next((r for r in records if r.sizes.rank == 0), None)
     chosen = chosen_record(records, est.best_params_)
     if null is None or chosen is None or null is chosen:
@@ -210,17 +217,22 @@ def _coefficients(
     total = int(np.count_nonzero(model.coefficients))
     if not total:
         return []
-    used = len(model.used)
     return [
         Section("Coefficients"),
-        figures.coefficient_picture(est, used),
-        summary_table(summary, "coefficients", total),
+        picture(
+            "coefficients",
+            partial(plot.coefficients, est),
+            "Map of the coefficients in standard deviations of predictor and response. Red: the "
+            "response rises with the predictor; blue: it falls. Similar predictors and responses "
+            "are next to each other.",
+        ),
+        _summary_table(summary, "coefficients", total),
         Text(
             "A standardized coefficient is the change of the response, in its standard deviations, "
             "for one standard deviation of the predictor; the other is in the units of the data."
         ),
         Section("Predictors"),
-        summary_table(summary, "predictors", used, frequency),
+        _summary_table(summary, "predictors", len(model.used), frequency),
         Text(
             "Strength: root of the sum of the squared standardized coefficients. Importance: how "
             "much a predictor contributes to the factors, weighted by what these explain, as the "
@@ -229,11 +241,20 @@ def _coefficients(
     ]
 
 
+def _responses(model: Findings, summary: Summary) -> list[Block]:
+    about = (
+        f"{summary.measure} held out: for rows that were left out of the fit, of the model that "
+        "was best for these rows. It is therefore optimistic, most of all with few samples; "
+        "cross_val_score repeats the choice in every fold."
+    )
+    table = _summary_table(summary, "responses", len(model.r2))
+    return [Section("Responses"), table, *([] if model.held_out_r2 is None else [Text(about)])]
+
+
 def _factors(est: Any, model: Findings, summary: Summary) -> list[Block]:
     if model.rank == 0:
         return []
     sides = model.predictor_loadings, model.response_loadings
-    responses = int(np.count_nonzero(model.coefficients.any(axis=0)))
     return [
         Section("Factors"),
         Text(
@@ -242,10 +263,21 @@ def _factors(est: Any, model: Findings, summary: Summary) -> list[Block]:
             "the training data. Plus and minus: the factor rises or falls with a predictor, and a "
             "response with the factor."
         ),
-        summary_table(summary, "factors", model.rank),
-        figures.network_picture(est, len(model.used), responses),
-        figures.factor_picture(est, model),
-        summary_table(summary, "loadings", sum(int(np.count_nonzero(side)) for side in sides)),
+        _summary_table(summary, "factors", model.rank),
+        picture(
+            "network",
+            partial(plot.network, est),
+            "Network of the strongest predictors and responses, connected through the factors. "
+            "Wide edges are strong. A path of two edges of the same color raises the response, one "
+            "of two colors lowers it.",
+        ),
+        picture(
+            "factors",
+            partial(plot.factors, est),
+            "Loadings of predictors (top) and responses (bottom) on each factor. A response rises "
+            "with a predictor if their bars for a factor point to the same side.",
+        ),
+        _summary_table(summary, "loadings", sum(int(np.count_nonzero(side)) for side in sides)),
         Text(
             "Loading of a predictor: change of the factor per standard deviation of the predictor. "
             "Loading of a response: its change, in standard deviations, per standard deviation of "
@@ -256,12 +288,36 @@ def _factors(est: Any, model: Findings, summary: Summary) -> list[Block]:
 
 def _data(est: Any, model: Findings, X: Any, Y: Any, given: Sequence[object] | None) -> list[Block]:
     names = None if X is None else _names_of_samples(X, Y, given)
-    blocks: list[Block] = []
-    if Y is not None:
-        blocks += figures.prediction_pictures(est, X, Y, names)
+    blocks: list[Block] = [] if Y is None else _predictions(est, X, Y)
     if X is not None and model.rank >= 2:
-        blocks.append(figures.sample_picture(est, X, names))
+        caption = (
+            "Samples by their scores on the first two factors, in standard deviations. Arrows point"
+            " to where a response is large."
+        )
+        if names is not None:
+            caption += " Samples far from the center have their names."
+        blocks.append(picture("samples", partial(plot.biplot, est, X, labels=names), caption, 5.8))
     return [Section("Samples and predictions"), *blocks] if blocks else []
+
+
+def _predictions(est: Any, X: Any, Y: Any) -> list[Block]:
+    """Observations against predictions; one plot per response where some are probabilities."""
+    pairs = prediction_pairs(est, X, Y)
+    shown = {"all responses": pairs}
+    if pairs.probability.any() and not pairs.probability.all():
+        few = range(min(len(pairs.names), _MOST_SEPARATE))
+        shown = {_shown(pairs.names[i]): pairs.only(i) for i in few}
+    return [
+        picture(
+            f"predictions_{i}",
+            partial(draw_pairs, each),
+            f"Observed against predicted, {name}, for the data given to the report. They are "
+            "optimistic if the model was fitted to the same rows. On the dashed line both are "
+            "equal.",
+            5.2,
+        )
+        for i, (name, each) in enumerate(shown.items(), start=1)
+    ]
 
 
 def _names_of_samples(X: Any, Y: Any, given: Sequence[object] | None) -> list[str] | None:
@@ -270,12 +326,12 @@ def _names_of_samples(X: Any, Y: Any, given: Sequence[object] | None) -> list[st
     if given is not None:
         if len(given) != n:
             raise ValueError(f"sample_names must have {n} names, one per row, got {len(given)}")
-        return [shown_name(name) for name in given]
+        return [_shown(name) for name in given]
     for data in (X, Y):
         if hasattr(data, "iloc"):  # a pandas data frame or series
             names = list(data.index)
             if names != list(range(n)):
-                return [shown_name(name) for name in names]
+                return [_shown(name) for name in names]
     return None
 
 
@@ -284,10 +340,23 @@ def _choice(est: Any) -> list[Block]:
         Section("How the model was chosen"),
         Points(tuple(_chosen_words(est))),
     ]
-    if ordered_search(est):
-        blocks += [figures.selection_picture(est), figures.search_table(est)]
+    if _ordered_search(est):
+        caption = (
+            "Scores against the number of predictors, one line per rank. Large points are the "
+            "models that were compared, which the table has. The rest of the lines, and all of a "
+            "dashed line, are scores that these models give for other ranks, on the predictors "
+            "that they selected. The star is the chosen model, the ring the smallest one within "
+            "one standard error of the least score."
+        )
+        blocks += [picture("selection", partial(plot.selection, est), caption), _search_table(est)]
         if score_name(est) == "held-out error":
-            blocks.append(Text(_UNITS))
+            blocks.append(
+                Text(
+                    "The error is the mean of the squares over held-out rows and responses. With "
+                    "standardize=True every response is in units of its noise, so that 1 is an "
+                    "error as large as the noise; otherwise in the units of the data, squared."
+                )
+            )
     return blocks
 
 
@@ -301,7 +370,7 @@ def _chosen_words(est: Any) -> list[str]:
         f"{len(tried):,} models were compared by their {score_name(est)}; less is better.",
         f"Chosen: {sizes}.",
     ]
-    records = ordered_search(est)
+    records = _ordered_search(est)
     if len({r.search_round for r in tried}) > 1:
         words.append(
             f"{len(records):,} of them belong to the last search, whose scores can be compared: "
@@ -327,12 +396,15 @@ def _size_words(params: dict[str, Any]) -> str:
 def _stability(table: Any, used: np.ndarray) -> list[Block]:
     if table is None:
         return []
-    stable = stable_sentences(table, shown_name)
-    unstable = unstable_sentences(table, used, shown_name)
+    sentences = *stable_sentences(table, _shown), *unstable_sentences(table, used, _shown)
+    caption = (
+        "How often each predictor was selected when the model was fitted to random halves of the "
+        "data."
+    )
     return [
         Section("What would change with other samples"),
-        Points((*stable, *unstable)),
-        figures.stability_picture(table),
+        Points(sentences),
+        picture("stability", partial(plot.stability, table), caption),
     ]
 
 
@@ -346,7 +418,7 @@ def _origin(est: Any, command: str | None) -> list[Block]:
     ]
     blocks: list[Block] = [
         Section("How this was made"),
-        Table(("item", "value"), list(rows), left=2, literal=True),
+        Table(("item", "value"), list(rows), left=2),
     ]
     if command:
         blocks.insert(1, Text(f"Command: `{command}`"))
@@ -373,4 +445,82 @@ def _frequency(table: Any, count: int) -> np.ndarray | None:
             f"stability has {len(part)} predictors, but the model has {count}; it belongs to other "
             "data"
         )
-    return arrays.to_numpy(part["frequency"].to_numpy()).astype(np.float64)
+    return part["frequency"].to_numpy(dtype=np.float64)
+
+
+def _shown(name: object) -> str:
+    """A name in one line, without its middle if it is very long."""
+    return shorten(name, _NAME_WIDTH)
+
+
+def _as_cell(value: Any, digits: int = 3) -> Cell:
+    """A number with significant digits, empty if it is missing; a short name as it is."""
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, str):
+        return _shown(value)
+    if value is None or math.isnan(value):
+        return Number(math.nan, "")
+    size = abs(value)
+    if isinstance(value, (int, np.integer)) or not math.isfinite(value):
+        return Number(float(value), str(value))
+    if size == 0 or not 1e-4 <= size < 1e6:
+        return Number(float(value), f"{value:.{digits}g}")
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    return Number(float(value), f"{value:.{decimals}f}")
+
+
+def _summary_table(
+    summary: Summary, name: str, total: int, frequency: np.ndarray | None = None
+) -> Table:
+    """A table of the summary, of which ``total`` is the number of rows in full.
+
+    ``frequency``: how often each predictor was selected in half-samples.
+    """
+    most = MOST_ROWS // max(2 * summary.rank, 1) if name == "loadings" else MOST_ROWS
+    found = summary.table(name, most)
+    if frequency is not None:
+        of = dict(zip(summary.predictor_names, frequency.tolist(), strict=True))
+        found["frequency"] = [of[each] for each in found["predictor"]]
+    found.pop("always_kept", None)
+    if name == "factors":
+        found["factor"] = list(map(str, found["factor"]))
+        for side in ("predictors", "responses"):
+            found[f"strongest {side}"] = found.pop(side)
+        found["share"] = [Number(share, percent(share)) for share in found["share"]]
+    if np.isnan(found.get("held_out_r2", 0.0)).all():
+        found.pop("held_out_r2", None)
+    texts = [key for key, column in found.items() if column and isinstance(column[0], str)]
+    keys = sorted(found, key=lambda key: key not in texts)  # texts first, else in their order
+    rows = [tuple(map(_as_cell, row)) for row in zip(*map(found.get, keys), strict=True)]
+    note = ""
+    if len(rows) < total:
+        note = f"The strongest {len(rows):,} of {total:,} {name}; est.summary().to_frame() has all."
+    header = tuple(_HEADINGS.get(key, key).format(summary.measure) for key in keys)
+    return Table(header, rows, len(texts), name.capitalize(), note, sortable=name != "factors")
+
+
+def _search_table(est: Any) -> Table:
+    """The models of the last search, the best first."""
+    records = _ordered_search(est)
+    chosen = chosen_record(records, est.best_params_)
+    rows = [
+        (
+            "chosen" if record is chosen else "",
+            *map(_as_cell, record.sizes[:4]),
+            _as_cell(record.objective, 5),
+            _as_cell(standard_error(record)),
+            _as_cell(record.objective - records[0].objective),
+        )
+        for record in records[:MOST_ROWS]
+    ]
+    header = ("choice", "rank", "predictors", "responses", "ridge", "score", "standard error")
+    note = "" if len(rows) == len(records) else f"The best {len(rows):,} of {len(records):,}."
+    caption = f"Models that were compared; score: {score_name(est)}"
+    return Table((*header, "above the least"), rows, 1, caption, note, sortable=True)
+
+
+def _ordered_search(est: Any) -> list[Any]:
+    """The records of the last search, the best first."""
+    records = last_search(getattr(est, "search_", []))
+    return sorted((r for r in records if r.sizes is not None), key=lambda r: r.objective)

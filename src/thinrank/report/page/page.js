@@ -1,7 +1,24 @@
 "use strict";
-/* Makes every table[data-sortable] sort by its headings; adds a filter and a download above it. */
+/* Makes every table[data-sortable] sort by its headings; adds a filter and a download above it. Fills every
+   [data-choices] with buttons that tick all boxes or none, and one that saves a file. */
 (function () {
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+  function button(text, act) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.append(text);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
 
   function valueOf(row, column, isNumber) {
     const cell = row.cells[column];
@@ -30,23 +47,9 @@
 
   function addSorting(table) {
     Array.from(table.tHead.rows[0].cells).forEach((heading, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...heading.childNodes);
-      heading.append(button);
-      button.addEventListener("click", () => sortBy(table, heading, column));
+      const name = heading.textContent;
+      heading.replaceChildren(button(name, () => sortBy(table, heading, column)));
     });
-  }
-
-  /* All rows that the filter shows, with exact numbers. */
-  function download(table) {
-    const rows = [table.tHead.rows[0], ...Array.from(table.tBodies[0].rows).filter((row) => !row.hidden)];
-    const lines = rows.map((row) => Array.from(row.cells, field).join(","));
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(["\ufeff" + lines.join("\r\n") + "\r\n"], { type: "text/csv" }));
-    link.download = table.caption.textContent.trim().toLowerCase().replace(/[^a-z0-9]+/g, "_") + ".csv";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
   /* A name that begins like a formula gets a quote, so that a spreadsheet does not run it. */
@@ -56,12 +59,18 @@
     return '"' + text.replaceAll('"', '""') + '"';
   }
 
+  /* All rows that the filter shows, with exact numbers. */
+  function download(table) {
+    const rows = [table.tHead.rows[0], ...Array.from(table.tBodies[0].rows).filter((row) => !row.hidden)];
+    const lines = rows.map((row) => Array.from(row.cells, field).join(","));
+    const name = table.caption.textContent.trim().toLowerCase().replace(/[^a-z0-9]+/g, "_");
+    save(name + ".csv", "text/csv", "\ufeff" + lines.join("\r\n") + "\r\n");
+  }
+
   function addFilter(table, frame) {
     const rows = Array.from(table.tBodies[0].rows);
     const texts = rows.map((row) => row.textContent.toLowerCase());
-    const label = document.createElement("label");
-    const input = document.createElement("input");
-    const count = document.createElement("output");
+    const [bar, label, input, count] = ["div", "label", "input", "output"].map((tag) => document.createElement(tag));
     input.type = "search";
     input.placeholder = "all rows";
     label.append("Filter ", input);
@@ -77,18 +86,35 @@
     };
     input.addEventListener("input", show);
     show();
-    const save = document.createElement("button");
-    save.type = "button";
-    save.textContent = "Download as CSV";
-    save.addEventListener("click", () => download(table));
-    const bar = document.createElement("div");
     bar.className = "filter";
-    bar.append(label, count, save);
+    bar.append(label, count, button("Download as CSV", () => download(table)));
     frame.before(bar);
+  }
+
+  function addChoices(bar) {
+    const boxes = Array.from(document.querySelectorAll("input[data-choice]"));
+    const { choices, file, entry, key } = bar.dataset;
+    const count = document.createElement("output");
+    const show = () => {
+      count.textContent = boxes.filter((box) => box.checked).length + " of " + boxes.length + " " + key;
+    };
+    const tick = (value) => () => {
+      for (const box of boxes) box.checked = value;
+      show();
+    };
+    const store = () => {
+      const list = boxes.map((box) => ({ ...JSON.parse(box.dataset.choice), [key]: box.checked }));
+      list.sort((a, b) => a.id - b.id); /* the order of the files, however the table is sorted */
+      save(file, "application/json", JSON.stringify({ ...JSON.parse(choices), [entry]: list }, null, 1) + "\n");
+    };
+    for (const box of boxes) box.addEventListener("change", show);
+    bar.append(button("Tick all", tick(true)), button("Tick none", tick(false)), button("Save " + file, store), count);
+    show();
   }
 
   for (const table of document.querySelectorAll("table[data-sortable]")) {
     addSorting(table);
     addFilter(table, table.parentElement);
   }
+  for (const bar of document.querySelectorAll("[data-choices]")) addChoices(bar);
 })();
