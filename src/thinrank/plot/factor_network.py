@@ -78,13 +78,21 @@ def network(
     top, side = top[down], side[across]
     heights = [_heights(layer.shape[0]) for layer in layers] + [_heights(len(side))]
     _draw_layers(ax, layers, heights, max_edges)
+    if through == "factors":
+        ax.text(1.0, 1.09, "factors", ha="center", va="bottom", color=GRAY, fontsize=SMALL)
+    left = "right", shown_of("predictors", len(top), len(rows))
+    right = "left", shown_of(canvas.plural(model.noun), len(side), len(columns))
     size = canvas.font_size(ax, "y", round(1.25 * max(len(top), len(side))))
-    _draw_names(ax, 0, heights[0], names_at(model.predictor_names, rows[top]), size)
-    _draw_names(ax, 2, heights[-1], names_at(model.response_names, columns[side]), size)
-    titles = [shown_of("predictors", len(top), len(rows))]
-    titles += ["factors"] if through == "factors" else []
-    titles += [shown_of(canvas.plural(model.noun), len(side), len(columns))]
-    _draw_titles(ax, titles)
+    names = names_at(model.predictor_names, rows[top])
+    others = names_at(model.response_names, columns[side])
+    for x, (align, title), places, texts in (
+        (-0.05, left, heights[0], names),
+        (2.05, right, heights[-1], others),
+    ):
+        title = title.replace(" (", "\n(")
+        ax.text(x, 1.09, title, ha=align, va="bottom", color=GRAY, fontsize=SMALL)
+        for y, text in zip(places, texts, strict=True):
+            ax.text(x, float(y), text, ha=align, va="center", fontsize=size, parse_math=False)
     ax.set_xlim(-0.9, 2.9)
     ax.set_ylim(-0.06, 1.14)
     ax.set_axis_off()
@@ -169,18 +177,3 @@ def _draw_layers(
         circle: Any = {"boxstyle": "circle,pad=0.3", "facecolor": "white", "edgecolor": INK}
         style: Any = {"ha": "center", "va": "center", "zorder": 4, "bbox": circle}
         ax.text(1, float(place), str(i + 1), fontsize=SMALL, **style)
-
-
-def _draw_titles(ax: Axes, titles: list[str]) -> None:
-    align = {0: "right", 1: "center", 2: "left"}
-    for x, title in zip(np.linspace(0, 2, len(titles)), titles, strict=True):
-        text = title.replace(" (", "\n(")
-        ax.text(float(x), 1.09, text, ha=align[int(x)], va="bottom", color=GRAY, fontsize=SMALL)
-
-
-def _draw_names(ax: Axes, x: float, heights: np.ndarray, names: list[str], size: float) -> None:
-    shift, align = (-0.05, "right") if x == 0 else (0.05, "left")
-    for place, name in zip(heights, names, strict=True):
-        ax.text(
-            x + shift, float(place), name, ha=align, va="center", fontsize=size, parse_math=False
-        )

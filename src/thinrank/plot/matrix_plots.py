@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -48,15 +48,15 @@ def loadings(
     10
     """
     canvas.check_counts(max_columns=max_columns, max_components=max_components)
-    parts = _decomposition(est)
-    count = min(parts.rank, max_components)
-    values = parts.components[:count].T
+    _, V = _factors(est)
+    values = V[:, :max_components]
+    count = values.shape[1]
     high = min(int(np.count_nonzero(values.any(axis=1))), max_columns)
     width = min(max(2.6 + 1.2 * count, 4.8), 11.0)
     ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * high, 2.4))
-    if not parts.rank:
+    if not count:
         return canvas.write_instead(ax, "The rank is 0: there are no components.")
-    side = "columns", parts.names, values, min(high, max(canvas.room(ax, "y") - 1, 1))
+    side = "columns", _names(est, len(V)), values, min(high, max(canvas.room(ax, "y") - 1, 1))
     canvas.bar_columns(ax, [side], [f"component {i + 1}" for i in range(count)])
     return canvas.with_fonts(ax)
 
@@ -96,14 +96,17 @@ def biclusters(
     1
     """
     canvas.check_counts(max_rows=max_rows, max_columns=max_columns)
-    parts = _decomposition(est)
-    matrix = _matrix_of(X, parts)
+    U, V = _factors(est)
+    matrix = _matrix_of(X, U, V)
     ax = canvas.axes_of(ax, 6.4, 5.4)
-    if not parts.rank:
+    if not U.shape[1]:
         return canvas.write_instead(ax, "The rank is 0: there are no blocks.")
-    row_flags, column_flags = zip(*parts.layers, strict=True)
-    rows, row_parts = _order(row_flags, parts.left.T, max_rows)
-    columns, column_parts = _order(column_flags, parts.components, max_columns)
+    # one block per layer if layers have rows and columns of their own
+    layers = hasattr(est, "_layer_rows")
+    row_flags: Any = est.rows_ if layers else [U.any(axis=1)]
+    column_flags: Any = est.columns_ if layers else [V.any(axis=1)]
+    rows, row_parts = _order(row_flags, U.T, max_rows)
+    columns, column_parts = _order(column_flags, V.T, max_columns)
     shown = matrix[np.ix_(rows, columns)]
     # a few large entries do not make all others pale
     canvas.heat_map(ax, shown, float(np.nanquantile(np.abs(shown), 0.99)) or 1.0, extend="both")
@@ -117,7 +120,7 @@ def biclusters(
     ax.set_xticks([])
     if len(columns) <= min(canvas.room(ax, "x"), 40):
         named = max(part.stop for part in column_parts)
-        canvas.name_axis(ax, "x", range(named), names_at(parts.names, columns[:named]))
+        canvas.name_axis(ax, "x", range(named), names_at(_names(est, len(V)), columns[:named]))
     ax.set_ylabel(canvas.shown_of("rows", len(rows), len(matrix)))
     ax.set_xlabel(canvas.shown_of("columns", len(columns), matrix.shape[1]))
     ax.set_yticks([])
@@ -153,18 +156,18 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     'rank 1'
     """
     canvas.check_counts(max_values=max_values)
-    parts = _decomposition(est)
-    matrix = _matrix_of(X, parts) - np.asarray(getattr(est, "mean_", 0.0))
-    fitted = (parts.left / np.maximum(np.linalg.norm(parts.left, axis=0), 1e-300)) * parts.values
-    matrix = np.where(np.isnan(matrix), fitted @ parts.components, matrix)
+    U, V = _factors(est)
+    matrix = _matrix_of(X, U, V) - np.asarray(getattr(est, "mean_", 0.0))
+    matrix = np.where(np.isnan(matrix), U @ V.T, matrix)
     values = linalg.truncated_svd(matrix, max_values)[1]
     ax = canvas.axes_of(ax)
-    own = np.sort(parts.values)[::-1][:max_values]
+    own = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=0)
+    own = np.sort(own)[::-1][:max_values]
     ax.bar(np.arange(1, len(own) + 1), own, color=ACCENT, width=0.6, label="decomposition")
     places = np.arange(1, len(values) + 1)
     ax.plot(places, values, "o-", color=GRAY, markersize=4, lw=1, label="matrix")
-    ax.axvline(parts.rank + 0.5, color=QUIET, lw=1.5, ls="--")
-    ax.set_title(f"rank {parts.rank}", fontsize=canvas.LARGE)
+    ax.axvline(U.shape[1] + 0.5, color=QUIET, lw=1.5, ls="--")
+    ax.set_title(f"rank {U.shape[1]}", fontsize=canvas.LARGE)
     ax.set(xlabel="component", ylabel="singular value", xlim=(0.4, len(values) + 0.6))
     ax.set_ylim(bottom=0)
     canvas.whole_numbers(ax, "x")
@@ -173,47 +176,25 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     return ax
 
 
-class _Parts(NamedTuple):
-    """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph."""
-
-    components: np.ndarray  # (rank, n_columns) right vectors, of length 1
-    values: np.ndarray  # (rank,) singular values
-    left: np.ndarray  # (n_rows, rank) left factor
-    # flags of rows and columns: one pair per layer if layers have rows and columns of their own,
-    # else one pair
-    layers: list[tuple[np.ndarray, np.ndarray]]
-    names: list[str]  # names of the columns, made up if fit received none
-
-    @property
-    def rank(self) -> int:
-        """Number of components."""
-        return len(self.components)
-
-
-def _decomposition(est: Any) -> _Parts:
-    """The parts of a fitted estimator; a TypeError if it is no decomposition of a matrix."""
+def _factors(est: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The factors of a fitted estimator; a TypeError if it is no decomposition of a matrix."""
     if not isinstance(est, Decomposition):
         raise TypeError(
             "est must be a fitted SparseSVD, SparsePCA, SparseMatrixCompletion or "
             f"SparseLowRankGraph, got {type(est).__name__}"
         )
     check_is_fitted(est, "factors_")
-    U, V = arrays.to_numpy(est.factors_.U), arrays.to_numpy(est.factors_.V)
-    lengths = np.linalg.norm(V, axis=0) if V.size else np.ones(V.shape[1])
-    values = np.linalg.norm(U, axis=0) * lengths
-    if hasattr(est, "_layer_rows"):
-        layers = list(zip(est.rows_, est.columns_, strict=True))
-    else:
-        layers = [(U.any(axis=1), V.any(axis=1))] if len(values) else []
-    made_up = [f"x{j}" for j in range(V.shape[0])]
-    names = [str(name) for name in getattr(est, "feature_names_in_", made_up)]
-    return _Parts((V / lengths).T, values, U, layers, names)
+    return arrays.to_numpy(est.factors_.U), arrays.to_numpy(est.factors_.V)
 
 
-def _matrix_of(X: Any, parts: _Parts) -> np.ndarray:
+def _names(est: Any, count: int) -> list[str]:
+    """Names of the columns, made up if fit received none."""
+    return list(map(str, getattr(est, "feature_names_in_", [f"x{j}" for j in range(count)])))
+
+
+def _matrix_of(X: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
     """X as a dense NumPy array; a ValueError unless it has the shape of fit."""
-    dense = canvas.as_matrix(X)
-    shape = (len(parts.left), parts.components.shape[1])
+    dense, shape = canvas.as_matrix(X), (len(U), len(V))
     if dense.shape != shape:
         raise ValueError(f"X must be the matrix of fit, of shape {shape}, got {dense.shape}")
     return dense

@@ -239,11 +239,8 @@ def part_of(table: Any, axis: str, argument: str = "table") -> Any:
 
 
 def _stable_title(part: Any, found: int) -> str:
-    """Number of stable names, and the bound on the wrong ones where it says something."""
-    title = f"stable: {found}"
-    if "bound" not in part.columns or found == 0:
-        return title
-    bound = float(part["bound"].iloc[0])
-    if bound >= found:
-        return f"{title} (the bound on wrong ones, {bound:.2g}, says nothing)"
-    return f"{title}, of which at most {bound:.2g} wrong (expected)"
+    """Number of stable names, and the bound on the wrong ones."""
+    bound = float(part["bound"].iloc[0]) if "bound" in part.columns else np.nan
+    if bound < found:
+        return f"stable: {found}, of which at most {bound:.2g} wrong (expected)"
+    return f"stable: {found}" + " (the bound on wrong ones says nothing)" * (0 < found <= bound)

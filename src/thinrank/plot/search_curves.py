@@ -143,12 +143,9 @@ def _lines(records: Sequence[Record]) -> dict[int, list[tuple[int, float]]]:
 
 def _some_ranks(ranks: Sequence[int], chosen: int, most: int) -> list[int]:
     """At most ``most`` ranks: the chosen one, those next to it, and others evenly spaced."""
-    if len(ranks) <= most:
-        return list(ranks)
-    wanted = [chosen, chosen - 1, chosen + 1]
     spaced = [ranks[round(i)] for i in np.linspace(0, len(ranks) - 1, most)]
-    kept = list(dict.fromkeys(rank for rank in [*wanted, *spaced] if rank in ranks))
-    return sorted(kept[:most])
+    wanted = dict.fromkeys([chosen, chosen - 1, chosen + 1, *spaced, *ranks])
+    return sorted([rank for rank in wanted if rank in ranks][:most])
 
 
 def _draw_line(

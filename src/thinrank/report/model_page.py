@@ -85,8 +85,7 @@ def write(
     est : estimator
         A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
     path : path
-        The file to write, in an existing folder. It is complete or absent; an earlier one is
-        replaced.
+        The file to write. It is complete or absent; an earlier one is replaced.
     X : array, data frame or sparse matrix of shape (n_samples, n_features), default=None
         Predictors, for the plot of the samples. The file shows scores of samples, not X itself.
     Y : array or data frame of shape (n_samples, n_targets) or (n_samples,), default=None
@@ -135,7 +134,8 @@ def write(
     ...     path.read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    path = _check_file(path)
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; path must name a file such as report.html")
     import_optional("matplotlib")
     if Y is not None and X is None:
         raise ValueError("Y was given without X; predictions need both")
@@ -158,7 +158,7 @@ def write(
         )
         content = page.html()
     write_text(path, content)
-    return path
+    return Path(path)
 
 
 def _below_title(est: Any, data_files: Mapping[str, int] | None) -> str:
@@ -423,16 +423,6 @@ def _origin(est: Any, command: str | None) -> list[Block]:
     if command:
         blocks.insert(1, Text(f"Command: `{command}`"))
     return blocks
-
-
-def _check_file(path: Path | str) -> Path:
-    """Raise an OSError, before anything is drawn, unless a file can be written at a path."""
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; path must name a file such as report.html")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}")
-    return path
 
 
 def _frequency(table: Any, count: int) -> np.ndarray | None:
