@@ -280,7 +280,7 @@ def test_a_model_with_thousands_of_names_stays_small(tmp_path):
     assert path.stat().st_size < 6e6
     page = ParsedPage(path.read_text(encoding="utf-8"))
     assert len(page.table("predictor", "response")) == 1 + 5000
-    assert "The strongest 5,000 of 5,200 coefficients." in page.text
+    assert "The strongest 5,000 of 5,200 coefficients;" in page.text
     assert len(page.table("response", "R² training")) == 1 + 260
 
 
