@@ -292,6 +292,8 @@ def test_repeated_measures_and_missing_keys():
         ([*["1"] * 39, "#DIV/0!"], "got '#DIV/0!'"),
         ([*["1"] * 39, "TRUE"], "got 'TRUE'"),
         ([*["1.5"] * 39, '"1,5"'], "expected a number, got '1,5'"),
+        ([f"{2**53 + i}.0" for i in range(N)], "whole numbers of 2^53 and above would be rounded"),
+        ([f'"{2**53 + i:,}"' for i in range(N)], "whole numbers of 2^53 and above"),
         ([*["1.5"] * 39, "inf"], "expected a finite number"),
         ([*["1.5"] * 39, "1e999"], "expected a finite number"),
         ([f"note {i // 2}" for i in range(N)], "has 20 texts in 40 rows, such as 'note 0'"),
@@ -445,6 +447,10 @@ WRONG = {
     "text after a quote": (lambda t: cell(t, 7, 2, '"1"2'), "cannot be read"),
     "NUL bytes": (lambda t: cell(t, 7, 2, "1\0"), "is not a text file"),
     "latin-1": (lambda t: swap(t, "b,", "größe,").encode("latin-1"), "--encoding latin-1"),
+    "no header": (lambda t: t.partition("\n")[2], "row 1: it is not clear whether"),
+    "no header, and categories": (
+        lambda t: with_column(t, "g", ["m", "f"] * 20).partition("\n")[2], "--no-header"
+    ),
     "a comment": (lambda t: "# a, b\n" + t, "row 1: has 2 names, but the next row has 7 cells"),
     "a title": (lambda t: "My data\n\n" + t, "row 1: has 1 names"),
     "sep=": (lambda t: "sep=;\n" + t.replace(",", ";"), "row 1: has"),
@@ -481,6 +487,29 @@ def test_files_that_are_refused(how):
     write("X.csv", change(x_text()))
     write("Y.csv", y_text())
     assert_refused(fit(), told)
+
+
+@pytest.mark.parametrize(
+    ("corner", "names"),
+    [
+        ("Probe", [str(4000 - 2 * j) for j in range(6)]),
+        ("", ["2001", "2000", "2003", "2002", "2005", "2004"]),
+    ],
+)
+def test_names_of_columns_may_be_numbers(corner, names):
+    write("X.csv", csv_text(X, names, IDS, corner=corner))
+    write("Y.csv", y_text())
+    assert fit().code == 0
+    assert list(tr.load("m").feature_names_in_) == names
+
+
+def test_codes_of_categories_are_not_rounded():
+    write("X.csv", x_text())
+    cells = [str(1000001 + (X[i, 0] > 0)) for i in range(N)]
+    write("Y.csv", csv_text(np.array(cells, float)[:, None], ["c"], IDS))
+    done = fit("--family", "c=multinomial")
+    assert "c=1000001" in done.out, done.error
+    assert "c=1000002" in done.out
 
 
 def test_encodings_of_one_file():

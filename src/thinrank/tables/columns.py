@@ -176,7 +176,7 @@ def _check_texts(table: Table, j: int, options: ReadOptions, is_response: bool) 
 
 def _remedy(cell: str) -> str:
     """What may make a number of a text."""
-    if is_inexact(cell):
+    if is_inexact(cell.replace(",", "")):
         return (
             "; whole numbers of 2^53 and above would be rounded: if that does no harm, write 1.2e17"
         )

@@ -364,22 +364,23 @@ def _of_records(
 def _is_header(record: list[str], following: list[str], file: str, row: int) -> bool:
     """Whether a first row has names: texts above numbers, texts only, or the numbers of columns.
 
-    Other numbers above numbers are names if a name such as "id" is before them, or if they ascend,
-    as wavelengths do. Otherwise the texts beside them may be cells, and nobody would miss a row.
+    Other numbers above numbers are names if a name such as "id" is before them, or if they ascend
+    or descend, as wavelengths do. Otherwise nobody would miss a row of cells with a text.
     """
-    cells, below = (row if record[0] else row[1:] for row in (record, following))
-    numbers = [number_of(cell, "," if "," in cell else ".") for cell in cells]
-    found = [number for number in numbers if number is not None]
-    texts = [i for i, cell in enumerate(cells) if numbers[i] is None and not is_missing(cell)]
-    if not texts:
-        return len(found) > 2 and found in ([*range(len(found))], [*range(1, len(found) + 1)])
-    under = {i: number_of(cell, "," if "," in cell else ".") for i, cell in enumerate(below)}
-    shifted = len(following) == len(record) + 1  # names of rows have no name, as R writes it
-    if shifted or any(under.get(i) is not None for i in texts):
+    above, below = ([_number(cell) for cell in cells] for cells in (record, following))
+    texts = [
+        number is None and not is_missing(cell) for number, cell in zip(above, record, strict=True)
+    ]
+    found = [number for number in above if number is not None]
+    counts = [*range(len(found))], [*range(1, len(found) + 1)]
+    if not any(texts) and (record[0] or not following or below[0] is not None):
+        return len(found) > 2 and found in counts
+    pairs = list(zip(texts, above, below[len(below) - len(above) :], strict=False))
+    if any(text and number is not None for text, _, number in pairs):
         return True
-    if not found or not any(numbers[i] is not None and under.get(i) is not None for i in under):
-        return True
-    if is_name_of_rows(record[0]) or (len(found) > 4 and found == sorted(set(found))):
+    steps = np.sign(np.diff(found)).tolist()
+    ordered = len(steps) > 3 and steps in ([1.0] * len(steps), [-1.0] * len(steps))
+    if ordered or is_name_of_rows(record[0]) or all(None in pair[1:] for pair in pairs):
         return True
     raise TableError(
         "it is not clear whether this row has the names of the columns: give --header or "
@@ -387,6 +388,10 @@ def _is_header(record: list[str], following: list[str], file: str, row: int) -> 
         file=file,
         row=row,
     )
+
+
+def _number(cell: str) -> float | None:
+    return number_of(cell, "," if "," in cell else ".")
 
 
 def is_name_of_rows(name: str) -> bool:
