@@ -58,7 +58,9 @@ def test_a_text_among_the_numbers_of_a_response(here):
 def test_a_response_of_texts_is_named_by_its_first_row(here):
     write_responses(here, {row: "G1" if row % 2 else "S" for row in range(2, 42)})
     error = run(*FIT, *SIZES).error
-    assert "Y.csv, row 2, column 'v': expected numbers, got the category 'S' (for categories" in error
+    assert (
+        "Y.csv, row 2, column 'v': expected numbers, got the category 'S' (for categories" in error
+    )
     assert "correct the cell" not in error
 
 

@@ -14,11 +14,9 @@ def test_rates_by_hand():
     assert tr.theory.corollary_rate(*sizes, noise=3) == pytest.approx(
         3 * math.sqrt(13 * (2 + log(100)) / 400)
     )
-    assert tr.theory.prediction_rate(*sizes, noise=3) == pytest.approx(9 * 13 * (2 + log(100)))
     inside = 13 * 2 + 5 * log(math.e * 100 / 5) + 8 * log(math.e * 60 / 8)
     assert tr.theory.minimax_rate(*sizes) == pytest.approx(math.sqrt(inside / 400))
     rows_only = 60 * 2 + 5 * (2 + log(100))
-    assert tr.theory.prediction_rate(400, 100, 60, 2, 5) == pytest.approx(rows_only)
     assert tr.theory.corollary_rate(400, 100, 60, 2, 5, 60) == pytest.approx(
         math.sqrt(rows_only / 400)
     )

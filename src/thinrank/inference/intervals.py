@@ -103,10 +103,9 @@ def confidence_intervals(
     space of Θ̂ (in the metric G = AᵀA) and N on its row space, the estimate is PB + (I − P)BN and
     the variance of its entries
 
-        hᵢ·Σⱼⱼ + (qᵢ − hᵢ)·(NᵀΣN)ⱼⱼ + τ(qᵢ − hᵢ)·((I − N)ᵀΣ(I − N))ⱼⱼ
+        hᵢ·Σⱼⱼ + (qᵢ − hᵢ)·(NᵀΣN)ⱼⱼ
 
-    with h and q the diagonals of U(UᵀGU)⁻¹Uᵀ and G⁻¹; τ = tr(cov·(UᵀGU)⁻¹), where cov·qᵢ is the
-    covariance of a row of U, is the variance of second order. Quantiles are those of Student's t.
+    with h and q the diagonals of U(UᵀGU)⁻¹Uᵀ and G⁻¹. Quantiles are those of Student's t.
     With full rank, or ``rank=None``, these are the intervals of least squares, exactly.
 
     Over all predictors the intervals have their level; those of predictors that were barely
@@ -289,11 +288,10 @@ def _outside(found: FittedSupports, predictors: np.ndarray) -> tuple[np.ndarray,
 
     projected = plain @ model.row_projection
     within = without(np.diag(model.row_noise), projected)
-    beside = without(model.noise_beside, plain - projected)
     whole = without(np.diag(model.noise), plain)
     low_rank = np.isin(np.arange(len(model.noise)), found.columns)
     estimate = np.where(low_rank, projected, plain)
-    variance = np.where(low_rank, within + model.second_order * beside, whole)
+    variance = np.where(low_rank, within, whole)
     return estimate, variance * spread
 
 

@@ -87,10 +87,6 @@ class TangentModel(LowRankFit):
         along = U @ (inverse @ (fitted.T @ self.Y))
         self.estimate = along + (self.least_squares - along) @ N  # (s, k)
         self.row_noise = N.T @ noise @ N  # (k, k), within the row space
-        beside = np.eye(len(noise)) - N
-        self.noise_beside = np.einsum("ji,jl,li->i", beside, noise, beside)  # (k,), outside of it
-        # τ, the factor of the variance from errors in both factors at the same time
-        self.second_order = float(np.trace(M.T @ noise @ M @ inverse))
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
         """Variances of the entries of ``rows @ estimate``, of shape (m, k).
@@ -100,8 +96,7 @@ class TangentModel(LowRankFit):
         whole = np.einsum("ij,jl,il->i", rows, self.inverse, rows)[:, None]
         along = np.einsum("ij,jl,il->i", rows, self.left_covariance, rows)[:, None]
         across = np.maximum(whole - along, 0.0)
-        within = np.diag(self.row_noise) + self.second_order * self.noise_beside
-        return along * np.diag(self.noise) + across * within
+        return along * np.diag(self.noise) + across * np.diag(self.row_noise)
 
     def functional_variance(self, left: np.ndarray, right: np.ndarray) -> float:
         """Variance of ⟨left·rightᵀ, estimate⟩, to first order.

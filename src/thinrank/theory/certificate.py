@@ -283,7 +283,7 @@ def _row_margins(problem: FittedProblem) -> Margins:
     S = problem.support
     others, size = np.setdiff1d(np.arange(len(problem.predictors)), S), len(S)
     if not size:
-        return _nothing_selected()
+        return _best(problem, S, others[:0], np.empty((0, 0)), np.empty(0), "exact", "nothing")
     losses, dropped = _with_fixed_row_space(problem, others)
     count = size * (1 + len(others))
     if count * cost_of_refit(problem, size) > MAX_WORK:
@@ -313,7 +313,7 @@ def _column_margins(problem: FittedProblem) -> Margins:
     T = problem.column_support
     others = np.setdiff1d(np.arange(len(problem.responses)), T)
     if not len(T):
-        return _nothing_selected()
+        return _best(problem, T, others[:0], np.empty((0, 0)), np.empty(0), "exact", "nothing")
     whitened = whitened_on(problem, problem.support)
 
     def explained(out: int, *new: int) -> float:
@@ -366,11 +366,6 @@ def _with_fixed_row_space(
     return start + 0.5 * (costs - gains), start + 0.5 * costs[:, 0]
 
 
-def _nothing_selected() -> Margins:
-    none = np.empty(0, dtype=np.int64)
-    return Margins(none, none, np.empty(0), np.empty(0), "exact", "nothing is selected")
-
-
 def _best(
     problem: FittedProblem,
     selected: np.ndarray,
@@ -382,7 +377,9 @@ def _best(
 ) -> Margins:
     """The best exchange of each selected row or column, from a matrix of losses."""
     # a last column for no exchange
-    losses = np.column_stack([losses.reshape(len(selected), -1), np.full(len(selected), np.inf)])
+    losses = np.column_stack(
+        [losses.reshape(len(selected), len(others)), np.full(len(selected), np.inf)]
+    )
     floor = 1e-9 * problem.constant
     losses, dropped = (np.where(np.abs(part) <= floor, 0.0, part) for part in (losses, dropped))
     place = np.argmin(losses, axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from thinrank.minimize import check_sizes
 from thinrank.theory.suprema import (
     Method,
     Quantity,
-    SparseEigenvalues,
     sparse_eigenvalues,
     statistical_error,
 )
@@ -43,8 +42,8 @@ class Constants:
         c = min(s₁/s₁*, s₂/s₂*); infinite if no row and no column is thresholded.
     xi_squared : float
         ξ² = 1 + 2/√(c − 1): how much hard thresholding can increase the squared distance.
-    eigenvalues : SparseEigenvalues
-        μ and L over supports of (2c + 1)·s₁* = 2s₁ + s₁* rows.
+    eigenvalues : (Quantity, Quantity)
+        μ and L, restricted strong convexity and smoothness, over (2c + 1)·s₁* = 2s₁ + s₁* rows.
     mu_min : float
         ⅛·min{1, μL/(μ + L)}.
     sigma_1, sigma_r : float
@@ -68,7 +67,7 @@ class Constants:
     columns: int
     ratio: float
     xi_squared: float
-    eigenvalues: SparseEigenvalues
+    eigenvalues: tuple[Quantity, Quantity]
     mu_min: float
     sigma_1: float
     sigma_r: float
@@ -82,12 +81,12 @@ class Constants:
     @property
     def mu(self) -> float:
         """Restricted strong convexity."""
-        return self.eigenvalues.smallest.value
+        return self.eigenvalues[0].value
 
     @property
     def smooth(self) -> float:
         """L: restricted smoothness."""
-        return self.eigenvalues.largest.value
+        return self.eigenvalues[1].value
 
     def largest_step(self, start: Factors) -> float:
         """The admissible step η = 1/(16‖Z⁰‖²)·min{1/(2(μ + L)), 1}, from thresholded factors."""
@@ -158,8 +157,8 @@ class Constants:
                 f"Constants of Theorem 1 ({which})",
                 f"  rank {self.rank}, true supports {self.true_rows} × {self.true_columns}, "
                 f"supports of the algorithm {self.rows} × {self.columns} ({threshold})",
-                f"  μ      {self.eigenvalues.smallest}, over {self.eigenvalues.size} rows",
-                f"  L      {self.eigenvalues.largest}",
+                f"  μ      {self.eigenvalues[0]}",
+                f"  L      {self.eigenvalues[1]}",
                 f"  μ_min  {self.mu_min:.4g}",
                 f"  ξ²     {self.xi_squared:.4g}",
                 f"  σ₁, σᵣ {self.sigma_1:.4g}, {self.sigma_r:.4g}",
@@ -193,7 +192,7 @@ def constants(
     >>> import numpy as np, thinrank as tr
     >>> X, Y, truth = tr.datasets.make_two_way_sparse(200, 8, 6, 1, 2, 2, random_state=0)
     >>> found = tr.theory.constants(tr.losses.LeastSquares(X, Y), truth)
-    >>> found.eigenvalues.smallest.kind, found.xi_squared
+    >>> found.eigenvalues[0].kind, found.xi_squared
     ('exact', 1.0)
     """
     factors = _as_truth(truth)
@@ -207,7 +206,7 @@ def constants(
     )
     wide = min(2 * rows + true[0], p), min(2 * columns + true[1], k)
     eigenvalues = sparse_eigenvalues(problem, wide[0], method=method, random_state=random_state)
-    mu, smooth = eigenvalues.smallest.value, eigenvalues.largest.value
+    mu, smooth = map(float, eigenvalues)
     mu_min = min(1.0, _harmonic(mu, smooth)) / 8
     values = np.asarray(factors.singular_values())
     sigma_1, sigma_r = float(values[0]), float(values[-1])
@@ -242,46 +241,14 @@ def constants(
 
 
 @dataclass(frozen=True)
-class Condition:
-    """One inequality.
-
-    Attributes
-    ----------
-    name : str
-        What is compared.
-    value : float
-        Its value.
-    relation : {"≤", "<", ">"}
-        The relation that is required.
-    limit : float
-        What it is compared with.
-    """
-
-    name: str
-    value: float
-    relation: Literal["≤", "<", ">"]
-    limit: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the inequality is true, up to rounding for ≤."""
-        if self.relation == "≤":
-            return self.value <= self.limit * (1 + 1e-12)
-        return self.value < self.limit if self.relation == "<" else self.value > self.limit
-
-    def __str__(self) -> str:
-        verdict = "holds" if self.holds else "VIOLATED"
-        return f"  {verdict:<8}  {self.name} {self.relation} {self.limit:.4g}: {self.value:.4g}"
-
-
-@dataclass(frozen=True)
 class Conditions:
     """The conditions of Theorem 1, from :func:`check_conditions`; ``print`` lists them.
 
     Attributes
     ----------
-    items : tuple of Condition
-        The inequalities.
+    items : list of (str, float, str, float, bool)
+        The inequalities: what is compared, its value, the relation that is required, with what,
+        and whether it holds, up to rounding for ≤.
     step : float
         The step size η.
     start_distance : float
@@ -290,7 +257,7 @@ class Conditions:
         c = s/s* above which β < 1 with this step.
     """
 
-    items: tuple[Condition, ...]
+    items: list[tuple[str, float, str, float, bool]]
     step: float
     start_distance: float
     smallest_ratio: float
@@ -298,11 +265,15 @@ class Conditions:
     @property
     def hold(self) -> bool:
         """Whether all of them hold, so that Theorem 1 applies."""
-        return all(item.holds for item in self.items)
+        return all(holds for *_, holds in self.items)
 
     def __str__(self) -> str:
         head = "Theorem 1 applies" if self.hold else "Theorem 1 does not apply"
-        return "\n".join([f"{head}; step {self.step:.4g}", *map(str, self.items)])
+        lines = [f"{head}; step {self.step:.4g}"]
+        for name, value, relation, limit, holds in self.items:
+            verdict = "holds" if holds else "VIOLATED"
+            lines.append(f"  {verdict:<8}  {name} {relation} {limit:.4g}: {value:.4g}")
+        return "\n".join(lines)
 
 
 def check_conditions(
@@ -324,16 +295,14 @@ def check_conditions(
     step = largest if step is None else float(step)
     distance = first.distance(target)
     gap = float(np.linalg.norm(theta - target.theta))
-    items = [
-        Condition("μ", constants.mu, ">", 0.0),
-        Condition("‖Θ⁰ − Θ*‖", gap, "≤", constants.start_radius),
-        Condition("step size η", step, "≤", largest),
-        Condition("β", constants.beta(step), "<", 1.0),
-    ]
+    mu, beta = constants.mu, constants.beta(step)
+    limits = [("‖Θ⁰ − Θ*‖", gap, constants.start_radius), ("step size η", step, largest)]
     if constants.statistical_error is not None:
-        limit = constants.error_limit(step)
-        items.append(Condition("e_stat", constants.statistical_error.value, "≤", limit))
-    return Conditions(tuple(items), step, distance, constants.smallest_ratio(step))
+        error = constants.statistical_error.value
+        limits.append(("e_stat", error, constants.error_limit(step)))
+    items = [("μ", mu, ">", 0.0, mu > 0), ("β", beta, "<", 1.0, beta < 1)]
+    items += [(*each[:2], "≤", each[2], each[1] <= each[2] * (1 + 1e-12)) for each in limits]
+    return Conditions(items, step, distance, constants.smallest_ratio(step))
 
 
 def _harmonic(mu: float, smooth: float) -> float:

@@ -22,7 +22,6 @@ class Setting:
     rank: int  # r, s₁* and s₂*
     row_sparsity: int
     column_sparsity: int
-    sparse_columns: bool  # whether a limit on the columns was given
     noise: float  # σ
 
     @classmethod
@@ -30,11 +29,10 @@ class Setting:
         """Check the sizes, and replace None by no limit."""
         sizes = {"n_samples": n, "n_features": p, "n_targets": k}
         n, p, k = (positive(name, value) for name, value in sizes.items())
-        given = columns is not None and columns != k
         rows, columns = check_sizes((p, k), rank, rows, columns)
         if not isinstance(noise, Real) or not 0 <= float(noise) < math.inf:
             raise ValueError(f"noise must be a finite non-negative number, got {noise!r}")
-        return cls(n, p, k, int(rank), rows, columns, given, float(noise))
+        return cls(n, p, k, int(rank), rows, columns, float(noise))
 
 
 def corollary_rate(
@@ -50,7 +48,8 @@ def corollary_rate(
     """The corollary's rate of ‖Θ̂ − Θ*‖, without its unknown constant.
 
     σ·√((s₁* + s₂*)(r + log max(p, k))/n), and σ·√((kr + s₁*(r + log p))/n) without a limit on the
-    columns. Sparsities are None for no limit, ``noise`` is σ.
+    columns. Sparsities are None for no limit, ``noise`` is σ. Its square times n is the rate of
+    ‖XΘ̂ − XΘ*‖².
 
     Examples
     --------
@@ -58,33 +57,13 @@ def corollary_rate(
     >>> round(tr.theory.corollary_rate(500, 100, 50, rank=2, row_sparsity=5, column_sparsity=5), 3)
     0.363
     """
-    sizes = n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity
-    return math.sqrt(prediction_rate(*sizes, noise=noise) / n_samples)
-
-
-def prediction_rate(
-    n_samples: int,
-    n_features: int,
-    n_targets: int,
-    rank: int,
-    row_sparsity: int | None = None,
-    column_sparsity: int | None = None,
-    *,
-    noise: float = 1.0,
-) -> float:
-    """The rate of ‖XΘ̂ − XΘ*‖² that follows from the corollary, without its constant.
-
-    σ²(kr + s₁*(r + log p)) without a limit on the columns, as in the paper, and
-    σ²(s₁* + s₂*)(r + log max(p, k)) with one. It does not depend on n. Parameters as for
-    :func:`corollary_rate`.
-    """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
-    if not s.sparse_columns:
-        return s.noise**2 * (
-            s.n_targets * s.rank + s.row_sparsity * (s.rank + math.log(s.n_features))
-        )
+    if s.column_sparsity == s.n_targets:
+        rows = s.row_sparsity * (s.rank + math.log(s.n_features))
+        return s.noise * math.sqrt((s.n_targets * s.rank + rows) / s.n_samples)
     wider = max(s.n_features, s.n_targets)
-    return s.noise**2 * (s.row_sparsity + s.column_sparsity) * (s.rank + math.log(wider))
+    lines = s.row_sparsity + s.column_sparsity
+    return s.noise * math.sqrt(lines * (s.rank + math.log(wider)) / s.n_samples)
 
 
 def minimax_rate(

@@ -53,42 +53,13 @@ class Quantity:
         return f"{self.value:.4g} ({self.kind}: {self.how})"
 
 
-@dataclass(frozen=True)
-class SparseEigenvalues:
-    """Smallest and largest curvature of a loss over matrices with few non-zero rows.
-
-    For least squares these are the extreme eigenvalues of H_SS over all sets S of ``size`` rows,
-    H = XᵀX/n + ridge·I: the constants μ and L of restricted strong convexity and smoothness.
-
-    Attributes
-    ----------
-    size : int
-        Number of rows.
-    smallest, largest : Quantity
-        μ and L. An estimate is above the true μ and below the true L.
-    """
-
-    size: int
-    smallest: Quantity
-    largest: Quantity
-
-    @property
-    def condition(self) -> float:
-        """L/μ; infinite if μ is 0."""
-        low = self.smallest.value
-        return self.largest.value / low if low > 0 else math.inf
-
-    def __str__(self) -> str:
-        return (
-            f"over supports of {self.size} rows: smallest eigenvalue {self.smallest}, "
-            f"largest {self.largest}"
-        )
-
-
 def sparse_eigenvalues(
     problem: Any, size: int, *, method: Method = "auto", random_state: int = 0
-) -> SparseEigenvalues:
-    """Extreme eigenvalues of XᵀX/n over all supports of a given number of rows.
+) -> tuple[Quantity, Quantity]:
+    """Smallest and largest eigenvalue of XᵀX/n over all supports of a given number of rows.
+
+    They are the constants μ and L of restricted strong convexity and smoothness; of another loss,
+    its extreme curvatures. An estimate is above the true μ and below the true L.
 
     Shapes: ``problem`` (n_samples, n_features).
 
@@ -101,8 +72,7 @@ def sparse_eigenvalues(
     --------
     >>> import numpy as np, thinrank as tr
     >>> X = np.random.default_rng(0).standard_normal((50, 12))
-    >>> found = tr.theory.sparse_eigenvalues(X, 3)
-    >>> print(found.smallest, found.largest, sep="; ")
+    >>> print(*tr.theory.sparse_eigenvalues(X, 3), sep="; ")
     0.409 (exact: all 220 supports); 2.125 (exact: all 220 supports)
     """
     _check_method(method)
@@ -126,8 +96,7 @@ def sparse_eigenvalues(
         supports = [rng.permutation(p)[:size] for _ in range(_STARTS)]
         smallest, largest = curvatures.over(np.sort(supports, axis=1))
         low, high, how = smallest.min(), largest.max(), f"{_STARTS} random supports"
-    ends = Quantity(max(float(low), 0.0), kind, how), Quantity(float(high), kind, how)
-    return SparseEigenvalues(size, *ends)
+    return Quantity(max(float(low), 0.0), kind, how), Quantity(float(high), kind, how)
 
 
 def _check_method(method: Any) -> None:
