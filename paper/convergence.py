@@ -47,7 +47,7 @@ def run(job: Job) -> list[Record]:
         X, Y, _ = make_two_way_sparse(n, 50, 50, _RANK, None, None, random_state=job.seed)
         sizes, target = {}, reduced_rank_regression(X, Y, _RANK).theta
     loss, size = LeastSquares(X, Y), np.linalg.norm(target)
-    start = Factors.from_theta(Lasso().solution(loss, 0), _RANK)
+    start = Factors.from_theta(Lasso().solution(loss), _RANK)
     most = sizes.get("row_sparsity") or X.shape[1], sizes.get("column_sparsity") or Y.shape[1]
     first = Factors(hard_threshold(start.U, most[0]), hard_threshold(start.V, most[1]))
     errors = [float(np.linalg.norm(first.theta - target) / size)]

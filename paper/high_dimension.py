@@ -120,7 +120,7 @@ def lasso_in_blocks(
             continue
         relative = tolerance * penalty / largest
         start = Lasso(penalty=penalty, tol=relative, max_iter=_LASSO_ITERATIONS)
-        theta[:, columns] = start.solution(_ResponseBlock(X, part, curvature), 0)
+        theta[:, columns] = start.solution(_ResponseBlock(X, part, curvature))
     return theta
 
 

@@ -76,7 +76,7 @@ class FixedDataGDT:
         self.x_mean = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
         self.y_mean = Y.mean(axis=0) if intercept else np.zeros(Y.shape[1])
         self.loss = LeastSquares(X - self.x_mean, Y - self.y_mean)
-        self.start: Any = Lasso().solution(self.loss, 0) if start == "lasso" else start
+        self.start: Any = Lasso().solution(self.loss) if start == "lasso" else start
 
     def fit(self, sizes: Sizes, tol: float = _TOL) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of shape (n_features, n_targets), and intercepts."""
