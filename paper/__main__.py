@@ -30,7 +30,6 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes; table5 always uses one"
     )
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of the results")
-    parser.add_argument("--limit", type=float, help="seconds for each fit of table5")
     found = parser.parse_args(words)
     unknown = [name for name in found.names if name not in choices]
     if unknown:
@@ -56,14 +55,7 @@ def main(words: list[str] | None = None) -> int:
     for name in options.names:
         began = time.perf_counter()
         try:
-            run_study(
-                STUDIES[name],
-                options.out,
-                options.jobs,
-                options.quick,
-                limit=options.limit,
-                progress=True,
-            )
+            run_study(STUDIES[name], options.out, options.jobs, options.quick, progress=True)
         except StudyError as error:
             print(f"{name}: {error}")
             failed = True

@@ -17,12 +17,7 @@ from benchmarks.rl_linear_family import (
 )
 
 from paper.figures import INK, curves, panels, states_axis
-from paper.lassos import (
-    RefittedGroupLasso,
-    RefittedLassos,
-    ShortPathGroupLasso,
-    ShortPathLassos,
-)
+from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
 from paper.statistics import cross_table, means, model_table, seconds
 from paper.study import Finding, Job, Record, Study
 from thinrank.baselines import SeparateRidges
@@ -53,9 +48,9 @@ METHODS: dict[str, Callable[[], Any]] = {
         column_sparsities=[None], solver="gdt", tol=1e-5, **_LITERAL
     ),
     "pursuit": lambda: SparseReducedRankRegressorCV(column_sparsities=[None], **_LITERAL),
-    "lasso": lambda: ShortPathLassos(tol=1e-4, **_PENALTIES),
+    "lasso": lambda: CompactLassos(tol=1e-4, **_PENALTIES),
     "lasso, refit": lambda: RefittedLassos(tol=1e-4, **_PENALTIES),
-    "group lasso": lambda: ShortPathGroupLasso(tol=1e-4, **_PENALTIES),
+    "group lasso": lambda: CompactGroupLasso(tol=1e-4, **_PENALTIES),
     "group lasso, refit": lambda: RefittedGroupLasso(tol=1e-4, **_PENALTIES),
     "ridge": lambda: SeparateRidges(**_PENALTIES),
     "pooled": lambda: SparseReducedRankRegressorCV(column_sparsities=[None], **_LITERAL),

@@ -108,23 +108,18 @@ def run_study(
     out: Path | str,
     n_jobs: int = 1,
     quick: bool = False,
-    *,
-    limit: float | None = None,
     progress: bool = False,
 ) -> list[Record]:
     """Run the jobs of a study that are not finished yet, and return the records of all its jobs.
 
     They do not depend on ``n_jobs``, the number of processes, except for :data:`VOLATILE` fields.
-    ``limit``: seconds for each fit of a study that has such a limit; None for its own. If jobs fail
-    the others are run nevertheless, and a :class:`StudyError` is raised at the end. ``records.csv``
-    and ``summary.json`` are written beside the records.
+    If jobs fail the others are run nevertheless, and a :class:`StudyError` is raised at the end.
+    ``records.csv`` and ``summary.json`` are written beside the records.
     """
     if n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
     folder = Path(out) / study.name
     jobs = study.jobs(quick)
-    if limit is not None:
-        jobs = [Job(j.cell | {"limit": limit}, j.seed) if "limit" in j.cell else j for j in jobs]
     files = {_file(folder, job.key(study.name)): job for job in jobs}
     waiting = {file: job for file, job in files.items() if read_records(file) is None}
     failures: list[str] = []
@@ -144,7 +139,7 @@ def run_study(
         summary = {
             "study": study.name,
             "title": study.title,
-            "command": command_of(study.name, quick, limit),
+            "command": command_of(study.name, quick),
             "quick": quick,
             "finished": _now(),
             "seconds": time.perf_counter() - began,
@@ -166,10 +161,9 @@ def run_study(
     return records
 
 
-def command_of(name: str, quick: bool = False, limit: float | None = None) -> str:
+def command_of(name: str, quick: bool = False) -> str:
     """The command that runs one study alone."""
-    options = f" REPRODUCE_OPTIONS='--limit {limit:g}'" if limit is not None else ""
-    return f"make reproduce STUDY={name}{' QUICK=1' * quick}{options}"
+    return f"make reproduce STUDY={name}{' QUICK=1' * quick}"
 
 
 def _run_job(study: Study, job: Job, file: Path) -> str:

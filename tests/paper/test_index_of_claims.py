@@ -76,13 +76,9 @@ def test_claims_over_four_tables():
     verdict, told = claim(results, start)
     assert verdict == HOLDS
     assert "table1: GDT 0.0460, JRRS 0.0500" in told
-    assert claim(results, "GDT and pursuit")[0] == HOLDS
     verdict, told = claim(results, "GDT has the lowest mean prediction")
     assert verdict == FAILS  # they are all alike in these records
     assert "(difference 0.0000" in told
-    verdict, told = claim(results, "GDT still has the lowest")
-    assert verdict == FAILS
-    assert "table1: GDT 0.0460, pursuit 0.0440 (difference 0.0020" in told
     del results["table4"]
     verdict, told = claim(results, start)
     assert verdict == NOT_RUN
