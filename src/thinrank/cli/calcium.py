@@ -12,13 +12,13 @@ import typer
 
 from thinrank import __version__
 from thinrank.cli.options import (
-    Debug,
-    check_output_folder,
+    Overwrite,
+    Seed,
+    check_before_fit,
     number,
-    plain_console,
     typed_command,
 )
-from thinrank.cli.running import Output, UnusableArgumentError, output_of
+from thinrank.cli.running import Output, UnusableArgumentError
 from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _SIMULATED_FRAME_RATE = 7.0  # frames per second of the simulated movie, if none
 
 
 def calcium(
-    context: typer.Context,
     movie: Annotated[
         Path | None,
         typer.Argument(help="The movie: TIFF, NPY, NPZ, HDF5, Zarr or NWB.", show_default=False),
@@ -120,14 +119,13 @@ def calcium(
     suite2p: Annotated[
         bool, typer.Option("--suite2p", help="Also write the files of suite2p.")
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")
-    ] = False,
+    overwrite: Overwrite = False,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Use a simulated movie instead of a file.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated movie.")] = 0,
-    debug: Debug = False,
+    seed: Seed = 0,
+    *,
+    output: Output,
 ) -> None:
     """Find the neurons of a calcium imaging movie, with their traces and spikes.
 
@@ -143,11 +141,10 @@ def calcium(
     )
     from thinrank.calcium.decisions import check_movie
     from thinrank.calcium.export import describe, write_results
-    from thinrank.calcium.folder import whole_folder, write_summary
+    from thinrank.calcium.folder import check_destination, whole_folder, write_summary
     from thinrank.calcium.readers import open_movie
     from thinrank.report import MovieAnalysis, write_movie_page
 
-    output = output_of(context, debug=debug)
     if simulate == (movie is not None):
         raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
     for_nwb = {"--session-start": session_start, "--subject": subject, "--device": device}
@@ -170,7 +167,7 @@ def calcium(
     optional["neuropil"] = neuropil
     settings |= {name: value for name, value in optional.items() if value is not None}
     # check everything that can fail before the fit, which takes long
-    _check_out(out, overwrite)
+    check_before_fit(check_destination, out, overwrite)
     for library in ("matplotlib", "tifffile", *["pynwb"] * nwb):
         import_optional(library)  # an ImportError that names the extra
     labelled = None if labels is None else read_regions(labels)
@@ -223,7 +220,7 @@ def calcium(
             },
         )
     output.kept = f"the results are in {out}"
-    _tell(shown, scores, out)
+    _tell(shown, scores, out, output)
 
 
 def _frame_rate(movie: Path | None, given: float | None, output: Output) -> float:
@@ -275,17 +272,6 @@ def _kept(
     return kept[~doubtful] if hide_doubtful else kept
 
 
-def _check_out(out: Path, overwrite: bool) -> None:
-    """Raise a usage error before the fit, which takes long, if the results cannot be written."""
-    from thinrank.calcium.folder import check_destination
-
-    try:
-        check_destination(out, overwrite)
-    except OSError as error:
-        raise typer.BadParameter(str(error), param_hint="--out") from error
-    check_output_folder(out.absolute().parent)
-
-
 def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:
     """Tell how many labeled regions are outside the frames: they may be of another movie."""
     from thinrank.calcium.regions import mask_of
@@ -319,7 +305,7 @@ def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) ->
     }
 
 
-def _tell(imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
+def _tell(imaging: CalciumImaging, scores: Scores | None, out: Path, output: Output) -> None:
     count = len(imaging.region_coordinates_)
     text = f"{count} neuron{'' if count == 1 else 's'}"
     if scores is not None:
@@ -328,5 +314,5 @@ def _tell(imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
             f"recall {scores.recall:.2f}, precision {scores.precision:.2f}, "
             f"combined {scores.combined:.2f}"
         )
-    place = f"Results are in {out}; start with {out / 'page.html'}"
-    plain_console().print(text, place, sep="\n", soft_wrap=True)
+    output.show(text)
+    output.show(f"Results are in {out}; start with {out / 'page.html'}")

@@ -17,7 +17,7 @@ from thinrank.cli.options import (
     Overwrite,
     Reading,
     Seed,
-    check_output_folder,
+    check_before_fit,
     in_options,
     model_option,
     names_of,
@@ -26,7 +26,7 @@ from thinrank.cli.options import (
     size,
     typed_command,
 )
-from thinrank.cli.running import Output
+from thinrank.cli.running import JsonOutput
 
 if TYPE_CHECKING:
     from thinrank.cli.models import TrainingData
@@ -102,7 +102,7 @@ def fit(
     *,
     reading: Reading,
     overwrite: Overwrite = False,
-    output: Output,
+    output: JsonOutput,
 ) -> dict[str, Any]:
     """Fit a model to the predictors X and the responses Y, and save it.
 
@@ -110,6 +110,7 @@ def fit(
     samples unless they are given. Text columns of X are categories.
     """
     from thinrank.cli.models import DataRequest, as_json, check_files, load_data, save_model
+    from thinrank.persistence.files import check_free
     from thinrank.tables.errors import check_names, counted
 
     names, sizes = _columns_and_size(responses or [])
@@ -142,7 +143,7 @@ def fit(
         reading=reading,
     )
     check_files(request)
-    _check_out(out, overwrite)
+    check_before_fit(check_free, out, overwrite)
     data = load_data(request, output)
     n, kept = len(data.X), names_of(keep)
     check_names("--keep", kept, [*data.X.columns, *data.names], request.x, "predictor")
@@ -212,18 +213,6 @@ def _thinner(estimator: Any) -> list[str]:
         "with a limit such as --predictors 10. Of predictors that are correlated, one can take the",
         "place of another: see the page about correlated predictors in the documentation.",
     ]
-
-
-def _check_out(out: Path, overwrite: bool) -> None:
-    """Raise a usage error before the fit, which may take long, if the model cannot be saved."""
-    from thinrank.persistence.files import check_free
-
-    try:
-        check_free(out, overwrite)
-    except FileExistsError as error:
-        text = str(error).replace("use overwrite=True", "use --overwrite")
-        raise typer.BadParameter(text, param_hint="--out") from None
-    check_output_folder(out.absolute().parent)
 
 
 def _estimator(settings: dict[str, Any], loss: str, data: TrainingData) -> Any:

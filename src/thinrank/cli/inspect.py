@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinrank.cli.options import Folder, in_options
-from thinrank.cli.running import Output
+from thinrank.cli.running import JsonOutput
 
 if TYPE_CHECKING:
     from thinrank.cli.models import SavedModel
 
 
-def inspect(model: Folder, output: Output) -> dict[str, Any]:
+def inspect(model: Folder, output: JsonOutput) -> dict[str, Any]:
     """Show what a model found, and which data and options it was fitted with."""
     from thinrank.cli.models import as_json, load_model
 

@@ -239,8 +239,8 @@ def load_model(folder: Path) -> SavedModel:
         raise ModelFileError(f"{folder} has an invalid record of thinrank fit")
     if record.get("version") != 2:
         raise ModelFileError(
-            f"{folder} was fitted by thinrank {record.get('thinrank')}, which this version cannot "
-            "read; fit again"
+            f"{folder} was fitted by an earlier thinrank fit, whose record of the data is not read "
+            "any more; fit again"
         )
     data = record.get("data", {})
     if type(data) is not dict or not all(

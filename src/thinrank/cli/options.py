@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from thinrank.tables import ReadOptions
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
@@ -29,7 +28,6 @@ message_option = partial(typer.Option, rich_help_panel="Messages")
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Debug = Annotated[bool, message_option("--debug", help="Show where an error occurred.")]
 FitX = Annotated[
     Path | None,
     typer.Argument(
@@ -186,6 +184,16 @@ def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
         raise typer.BadParameter(f"{path} exists; use --overwrite to replace it", param_hint=option)
 
 
+def check_before_fit(check: Callable[[Path, bool], None], out: Path, overwrite: bool) -> None:
+    """Raise a usage error before a fit, which may take long, if a folder cannot be written."""
+    try:
+        check(out, overwrite)
+    except OSError as error:
+        text = str(error).replace("use overwrite=True", "use --overwrite")
+        raise typer.BadParameter(text, param_hint="--out") from None
+    check_output_folder(out.absolute().parent)
+
+
 _OPTIONS = {
     "row_sparsity": "--predictors",
     "column_sparsity": "--responses",
@@ -232,10 +240,3 @@ def in_options(message: str, command: str = "") -> str:
 def is_about_option(message: str) -> bool:
     """Whether a message of the library says that an option has a value that cannot be used."""
     return re.match(r"--[\w-]+(:| must) ", in_options(message)) is not None
-
-
-def plain_console() -> Console:
-    """A console that prints text as it is: ``[red]`` may be part of a path or of a name."""
-    from rich.console import Console
-
-    return Console(markup=False, highlight=False, emoji=False)

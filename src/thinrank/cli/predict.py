@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from thinrank.cli.options import Folder, Overwrite, Reading, check_new_file
-from thinrank.cli.running import Output, UnusableArgumentError
+from thinrank.cli.running import JsonOutput, UnusableArgumentError
 
 
 def predict(
@@ -24,7 +24,7 @@ def predict(
     *,
     reading: Reading,
     overwrite: Overwrite = False,
-    output: Output,
+    output: JsonOutput,
 ) -> dict[str, Any]:
     """Predict the responses of other samples.
 

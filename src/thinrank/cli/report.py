@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thinrank.cli.options import FitX, FitY, Folder, check_new_file
-from thinrank.cli.running import Output
+from thinrank.cli.running import JsonOutput, Output
 from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def report(
         typer.Option("--graphml", help="Also write the network to this file, for Cytoscape."),
     ] = None,
     *,
-    output: Output,
+    output: JsonOutput,
 ) -> dict[str, Any]:
     """Write a page about a model: what was found, tables, figures, and what to distrust."""
     from thinrank.cli.models import check_not_data, load_model

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from thinrank.cli.options import Debug, Overwrite, check_output_folder, plain_console
-from thinrank.cli.running import output_of
+from thinrank.cli.options import Overwrite, Seed, check_output_folder
+from thinrank.cli.running import Output
 from thinrank.core.files import atomic_folder, write_text
 from thinrank.core.imports import how_to_install, is_installed
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from thinrank.rl import PolicyValue, Transitions
     from thinrank.rl.carts import Carts
 
@@ -27,7 +25,6 @@ _RIDGE = 0.1
 
 
 def rl(
-    context: typer.Context,
     logs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -40,10 +37,11 @@ def rl(
     iterations: Annotated[int, typer.Option(min=1, help="Iterations of Q-iteration.")] = 50,
     tasks: Annotated[int, typer.Option(min=2, help="Number of simulated tasks.")] = 6,
     episodes: Annotated[int, typer.Option(min=2, help="Simulated episodes per task.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of simulations and folds.")] = 0,
+    seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("rl"),
     overwrite: Overwrite = False,
-    debug: Debug = False,
+    *,
+    output: Output,
 ) -> None:
     """Learn policies for one or more related decision processes from logged transitions.
 
@@ -56,14 +54,13 @@ def rl(
     check_output_folder(out)
     if out.exists() and not overwrite:
         raise typer.BadParameter(f"{out} exists; use --overwrite", param_hint="--out")
-    output_of(context, debug=debug)
     carts = None if logs else Carts(tasks, seed)
     if carts is None:
         read = _read(logs or [])
     else:
         named = (f"goal at {goal:+.2f}" for goal in carts.goals)
         read = {name: (carts.log(task, episodes), NAMES) for task, name in enumerate(named)}
-    _learn(plain_console(), read, carts, discount, iterations, seed, out)
+    _learn(output, read, carts, discount, iterations, seed, out)
 
 
 def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
@@ -93,7 +90,7 @@ def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
 
 
 def _learn(
-    console: Console,
+    output: Output,
     read: dict[str, tuple[Transitions, list[str]]],
     carts: Carts | None,
     discount: float,
@@ -102,21 +99,23 @@ def _learn(
     out: Path,
 ) -> None:
     """Fit, print a table, and write the folder."""
+    from thinrank.estimators.summary import text_table
     from thinrank.persistence import save
+    from thinrank.report.policy_page import HEADER
     from thinrank.rl import CommonPart, MultiTaskFQI, fitted_q_evaluation
     from thinrank.rl.transition_files import values_table
 
     logs = [log for log, _ in read.values()]
     given: dict[str, Any] = {"discount": discount, "n_iterations": iterations, "random_state": seed}
-    with console.status("learning"):
-        fqi = MultiTaskFQI(**given).fit_batch(logs)
-        values = [
-            fitted_q_evaluation(
-                log, fqi.policy(task), fqi.values_.features, fqi.n_actions_, discount,
-                ridge=_RIDGE, n_resamples=_RESAMPLES, seed=seed,
-            )
-            for task, log in enumerate(logs)
-        ]  # fmt: skip
+    output.remark("learning")
+    fqi = MultiTaskFQI(**given).fit_batch(logs)
+    values = [
+        fitted_q_evaluation(
+            log, fqi.policy(task), fqi.values_.features, fqi.n_actions_, discount,
+            ridge=_RIDGE, n_resamples=_RESAMPLES, seed=seed,
+        )
+        for task, log in enumerate(logs)
+    ]  # fmt: skip
     told = [
         f"{len(logs)} tasks, {sum(map(len, logs))} transitions, {fqi.n_features_} features, "
         f"{fqi.n_actions_} actions. {_words(fqi.best_params_ or {}, len(logs))}"
@@ -131,7 +130,8 @@ def _learn(
         figures = (f"{name} {carts.value(q.policy, discount):.2f}" for name, q in learners.items())
         told.append(f"Mean discounted return of simulated episodes: {', '.join(figures)}.")
     rows = _rows(read, values, discount)
-    _print(console, told, rows)
+    for line in (*told, *text_table(HEADER, rows, range(1, len(HEADER)))):
+        output.show(line)
     paged = is_installed("matplotlib")
     with atomic_folder(out) as folder:
         save(fqi, folder / "model")
@@ -141,8 +141,8 @@ def _learn(
 
             write_policy_page(folder / "index.html", told, rows, fqi.history_.bellman_residuals)
     if not paged:
-        console.print(f"No page is written: for one {how_to_install('report')}", soft_wrap=True)
-    console.print(f"The results are in {out}", soft_wrap=True)
+        output.show(f"No page is written: for one {how_to_install('report')}")
+    output.show(f"The results are in {out}")
 
 
 def _words(sizes: dict[str, Any], tasks: int) -> str:
@@ -167,17 +167,3 @@ def _rows(
         told = f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
         rows.append((name, str(len(log)), str(len(first)), f"{logged:.4g}", told))
     return rows
-
-
-def _print(console: Console, told: list[str], rows: list[tuple[str, ...]]) -> None:
-    from rich.table import Table
-
-    from thinrank.report.policy_page import HEADER
-
-    console.print(*told, sep="\n", soft_wrap=True)
-    table = Table()
-    for number, heading in enumerate(HEADER):
-        table.add_column(heading, justify="right" if number else "left")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)

@@ -21,7 +21,7 @@ from typing import Annotated, Any, NoReturn, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from thinrank.cli.options import Debug, in_options, is_about_option, message_option
+from thinrank.cli.options import in_options, is_about_option, message_option
 
 FAILURE = 1
 """Something other than options and data: a full disk, a missing library, an error of ours."""
@@ -41,11 +41,9 @@ class UnusableArgumentError(Exception):
 class Output:
     """Where a command writes: results to standard output, everything else to standard error."""
 
-    json: Annotated[
-        bool, message_option("--json", help="Print one JSON object, also for errors.")
-    ] = False
-    quiet: Annotated[bool, message_option("--quiet", "-q", help="Print errors only.")] = False
-    debug: Debug = False
+    json: bool = False
+    quiet: bool = False
+    debug: Annotated[bool, message_option("--debug", help="Show where an error occurred.")] = False
     command: str = "thinrank"  # the command that writes
     kept: str = "nothing was written"  # what is there after an interruption
     notes: list[str] = field(default_factory=list)  # the notes so far
@@ -75,14 +73,14 @@ class Output:
             print(text, file=sys.stderr, flush=True)
 
 
-def output_of(
-    context: typer.Context, json: bool = False, quiet: bool = False, debug: bool = False
-) -> Output:
-    """The output of a command with these options."""
-    output: Output = context.obj
-    output.json, output.quiet, output.debug = json, quiet, debug
-    output.command = context.command_path
-    return output
+@dataclass
+class JsonOutput(Output):
+    """The output of a command that prints people's text or one JSON object."""
+
+    json: Annotated[
+        bool, message_option("--json", help="Print one JSON object, also for errors.")
+    ] = False
+    quiet: Annotated[bool, message_option("--quiet", "-q", help="Print errors only.")] = False
 
 
 def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,7 +107,11 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(context: typer.Context, **given: Any) -> Any:
         for name, (kind, own) in groups.items():
             values = {each: given.pop(each) for each in own}
-            given[name] = output_of(context, **values) if kind is Output else kind(**values)
+            if issubclass(kind, Output):
+                given[name] = context.obj
+                vars(context.obj).update(values, command=context.command_path)
+            else:
+                given[name] = kind(**values)
         return function(**given)
 
     start = inspect.Parameter(

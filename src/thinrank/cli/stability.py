@@ -13,7 +13,7 @@ import typer
 
 import thinrank as tr
 from thinrank.cli.options import CORES, FitX, FitY, Folder, Jobs, Seed, check_output_file
-from thinrank.cli.running import Output, UnusableArgumentError
+from thinrank.cli.running import JsonOutput, UnusableArgumentError
 
 if TYPE_CHECKING:
     from thinrank.cli.models import SavedModel
@@ -42,7 +42,7 @@ def stability(
     seed: Seed = 0,
     jobs: Jobs = CORES,
     *,
-    output: Output,
+    output: JsonOutput,
 ) -> dict[str, Any]:
     """Examine how often random halves of the data select the same predictors.
 
