@@ -88,24 +88,6 @@ def test_given_sizes_have_no_search():
 # ---------------------------------------------------------------- path
 
 
-def test_path_has_fits_of_every_number():
-    est, (X, Y) = fits.given(), fits.paper()
-    found = tr.selection.path(est, X, Y)
-    assert found.row_sparsities.tolist() == list(range(1, 10))
-    assert found.chosen == 5
-    assert np.count_nonzero(found.strengths, axis=1).tolist() == list(range(1, 10))
-    at_five = found.strengths[4]
-    assert np.flatnonzero(at_five).tolist() == est.row_support_.tolist()
-    expected = np.linalg.norm(
-        est.coef_ * X.to_numpy().std(axis=0) / Y.to_numpy().std(axis=0)[:, None], axis=0
-    )
-    np.testing.assert_allclose(at_five, expected, rtol=1e-6)
-    assert found.scores[4] == pytest.approx(est.score(X, Y))
-    frame = found.to_frame()
-    assert frame.index.tolist() == list(range(1, 10))
-    assert set(frame.columns) == set(X.columns)
-
-
 def test_lines_of_a_path(ax):
     found = tr.selection.path(fits.given(), *fits.paper(), row_sparsities=[1, 3, 5])
     few = tr.plot.path(found, max_labels=2)
@@ -122,22 +104,6 @@ def test_lines_of_a_path(ax):
     assert chosen[-1].get_xdata()[0] == 5
     score = tr.plot.path(found, show="score")
     assert score.lines[0].get_ydata().tolist() == found.scores.tolist()
-
-
-def test_path_of_grids_and_of_counts():
-    X, Y = fits.paper()
-    grid = tr.SparseReducedRankRegressorCV([1], [2], [None], [0.0]).fit(X, Y)
-    assert tr.selection.path(grid, X, Y, [1, 3]).rank == 1
-    est, X, Y = fits.counts()
-    found = tr.selection.path(est, X, Y, [1, 2], sample_weight=np.ones(len(X)))
-    assert found.scores[1] == pytest.approx(est.score(X, Y), rel=1e-4)
-    assert found.names[0] == "x0"
-
-
-@pytest.mark.parametrize("wrong", [[0], [10], [2.5], []])
-def test_numbers_of_a_path_are_checked(wrong):
-    with pytest.raises(ValueError, match="row_sparsities must"):
-        tr.selection.path(fits.given(), *fits.paper(), row_sparsities=wrong)
 
 
 def test_path_needs_a_rank():

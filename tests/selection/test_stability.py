@@ -1,6 +1,5 @@
 """Stability: frequencies by hand, the bounds of the paper, names and messages."""
 
-import sys
 import warnings
 
 import numpy as np
@@ -276,17 +275,6 @@ def test_a_record_per_fit():
     assert sum(record.n_columns for record in records) == 6 * table.frequency[5:].sum()
 
 
-@quiet
-def test_progress_bar(capsys):
-    stability(SignsOfSums([]), *tiny(), 3)
-    assert capsys.readouterr() == ("", "")
-    stability(SignsOfSums([]), *tiny(), 3, verbose=1)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "stability" in err
-    assert "6/6" in err
-
-
 def test_a_failing_callback_ends_the_run():
     def stop(record):
         raise RuntimeError(f"enough after {record.iteration}")
@@ -418,9 +406,3 @@ def test_four_rows_are_enough():
     seen = []
     stability(SignsOfSums(seen), *tiny(4), n_resamples=2)
     assert [len(half) for half in seen] == [2] * 4
-
-
-def test_without_pandas(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pandas.*'\.\[frames\]"):
-        stability(SignsOfSums([]), *tiny())
