@@ -126,11 +126,10 @@ def as_start(start: Any, exchanges_rows: bool = False) -> Start:
         return Auto(exchanges_rows) if is_auto(start) else _STARTS[start]()
     if isinstance(start, Factors) or arrays.is_array(start):
         return Given(start)
-    if callable(start):
+    if callable(start) and not isinstance(start, type):
         return start
     raise TypeError(
-        "start must be a name, an array of shape (m1, m2) or tr.Factors, "
-        f"got {type(start).__name__}"
+        f"start must be a name, an array of shape (m1, m2) or tr.Factors, got {start!r}"
     )
 
 

@@ -104,5 +104,5 @@ def test_responses_of_dask(data, estimator):
 @pytest.mark.parametrize("value", [np.nan, -1.0, "4", True])
 @pytest.mark.parametrize("constant", ["per_degree", "per_inflation"])
 def test_constants_of_a_criterion_are_numbers(constant, value):
-    with pytest.raises(ValueError, match=f"{constant} must be a finite number of at least 0"):
+    with pytest.raises(ValueError, match=f"{constant} must be a finite non-negative number"):
         tr.selection.Criterion("pic", **{constant: value})

@@ -14,9 +14,14 @@ from thinrank import arrays
 from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
-from thinrank.estimators.input_types import plain_responses
 from thinrank.estimators.problem import FitResult, TrainingData
-from thinrank.estimators.validation import check_magnitudes, check_training_data, check_weights
+from thinrank.estimators.validation import (
+    check_magnitudes,
+    check_predictors,
+    check_responses,
+    check_weights,
+    plain_responses,
+)
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
 # Directions of X with singular values below this fraction of the largest are left out of reduced
@@ -40,7 +45,9 @@ class TrainingSample:
     @classmethod
     def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> TrainingSample:
         """Validate the arguments of ``fit`` and make them dense, in double precision."""
-        design, target = check_training_data(estimator, X, plain_responses(y))
+        y = plain_responses(y)
+        design = check_predictors(estimator, X, y, numeric=True)
+        target = check_responses(estimator, y, design)
         own_type = is_design(X) or isinstance(X, LinearOperator)
         if own_type or not isinstance(design.prototype, np.ndarray):
             raise ValueError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,6 +26,16 @@ def is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not single
 
 
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """A block whose errors, of NumPy and scikit-learn, begin with the name of an argument."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
 def check_finite(name: str, array: Any) -> None:
     """Raise a ValueError if an array contains NaN, infinity or anything but numbers."""
     if not arrays.is_array(array):
@@ -36,7 +47,7 @@ def check_finite(name: str, array: Any) -> None:
 
 
 def check_range(name: str, data: Any) -> None:
-    """Raise a ValueError if data are complex or have integers that no float can hold.
+    """Raise a ValueError if data are complex, dates, or integers that no float can hold.
 
     Python's integers have any size, and NumPy keeps large ones as objects; their conversion ends in
     an OverflowError that does not say where they are.
@@ -57,6 +68,8 @@ def check_range(name: str, data: Any) -> None:
         ) from None
     except (TypeError, ValueError):  # no numbers, or rows of different lengths
         return
+    if kind in ("m", "M"):
+        raise ValueError(f"{name} must contain numbers, got the dtype {values.dtype}")
     if kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}")
 
@@ -67,6 +80,14 @@ def check_flags(estimator: Any) -> None:
         value = getattr(estimator, name, False)
         if not isinstance(value, (bool, int, np.bool_, np.integer)) or value not in (0, 1):
             raise ValueError(f"{name} must be True or False, got {value!r}")
+    for name, default in (("n_jobs", None), ("verbose", 0)):
+        value = getattr(estimator, name, default)
+        if value is not default and not isinstance(value, Integral):
+            raise ValueError(
+                f"{name} must be an integer{' or None' * (name == 'n_jobs')}, got {value!r}"
+            )
+    if getattr(estimator, "n_jobs", None) == 0:
+        raise ValueError("n_jobs must be a number of threads, -1 for all cores, or None, got 0")
 
 
 def check_callback(callback: Any) -> None:
@@ -75,10 +96,11 @@ def check_callback(callback: Any) -> None:
         raise TypeError(f"callback must be callable or None, got {callback!r}")
 
 
-def check_number(name: str, value: Any) -> None:
+def check_number(name: str, value: Any, expected: str = "a finite non-negative number") -> None:
     """Raise a ValueError unless ``value`` is a finite non-negative number."""
-    if not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
-        raise ValueError(f"{name} must be a finite non-negative number, got {value!r}")
+    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not (number and 0 <= float(value) < float("inf")):
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def check_iterations(value: Any) -> None:

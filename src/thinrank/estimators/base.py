@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import get_config
@@ -17,13 +19,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
+from thinrank.designs import Dense
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.description import described, observed_r2
-from thinrank.estimators.input_types import as_frame, plain_responses
+from thinrank.estimators.fit import Found, fit_data, whole_fit
 from thinrank.estimators.problem import FitResult, TrainingData
-from thinrank.estimators.validation import check_new_X, imputed_message, keep_or_delete
+from thinrank.estimators.validation import (
+    always_kept,
+    as_frame,
+    check_magnitudes,
+    check_new_X,
+    check_parameters,
+    check_predictors,
+    check_types,
+    check_weights,
+    imputed,
+    imputed_message,
+    in_memory,
+    keep_or_delete,
+    plain_responses,
+    rows_of_data,
+)
 
 if TYPE_CHECKING:
+    from thinrank.estimators.responses import Responses
     from thinrank.estimators.summary import Summary
 
 
@@ -195,7 +217,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         pandas.DataFrame, or polars.DataFrame if X is one
             The result of ``predict``.
         """
-        from thinrank.estimators.findings import predicted_names
+        from thinrank.estimators.summary import predicted_names
 
         predicted = arrays.to_numpy(self.predict(X))
         return as_frame(predicted, predicted_names(self), X)
@@ -221,8 +243,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         Summary
             ``print`` shows it; ``to_frame`` returns its tables as data frames.
         """
-        from thinrank.estimators.findings import findings
-        from thinrank.estimators.summary import Summary
+        from thinrank.estimators.summary import Summary, findings
 
         check_is_fitted(self, "factors_")
         return Summary(findings(self, feature_names, response_names), max_rows)
@@ -280,3 +301,119 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         truth = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y, dtype=np.float64)
         predicted = arrays.to_numpy(self.predict(X)).astype(np.float64)
         return observed_r2(truth, predicted, sample_weight)
+
+
+@dataclass(eq=False, repr=False)
+class SelectedModel(FactorModel):
+    """A model whose sizes are given or chosen; :class:`SparseReducedRankRegressor` says how."""
+
+    _: KW_ONLY
+    always_keep: Any = None
+    impute: str | None = None
+    standardize: bool = True
+    solver: Any = "auto"
+    exchange: Any = "auto"
+    start: Any = "auto"
+    fit_intercept: bool = True
+    max_iter: int | None = None
+    tol: float = 1e-7
+    cv: Any = 5
+    refit_rule: str = "best"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[Any], object] | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        entry_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Choose the sizes that are not given and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
+            Predictors. They are neither copied nor made dense; float32 is kept. Columns of a data
+            frame with the dtype ``category`` become predictors "column=category", one for each
+            category but the most frequent. Data larger than memory are passed as
+            :class:`thinrank.designs.Blocks`, or as an array or data frame of Dask.
+        y : array, data frame or Blocks of shape (n_samples, n_targets), or (n_samples,)
+            Responses Y; NaN where an entry is missing. A response must have an observed entry;
+            rows without any do not contribute, and a warning counts them. For a classifier class
+            labels, or a matrix of zeros and ones with a column for each label.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows in the fit and in held-out errors. The scale of the weights has no
+            effect, and rows of weight 0 are left out. Integer weights are not equivalent to
+            repeated rows, since the number of rows affects the choice of sizes, the estimate of
+            the noise, and the decrease of the objective that pursuit requires of an exchange. With
+            given sizes the difference is small.
+        entry_weight : array of the shape of y, default=None
+            Weights of the entries of Y, 0 for entries to leave out. Their scale matters in
+            comparison with the ridge.
+        groups : array of shape (n_samples,), default=None
+            Groups of the rows, such as the patients that samples are of: the splits by which sizes
+            are chosen divide none. Used by splitters with groups; a number of folds becomes
+            ``GroupKFold``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, y, sample_weight, groups, entry_weight=entry_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, **entries: Any) -> None:
+        """Check the data, fit, and store the result; ``entries`` are weights and offsets."""
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, groups=groups, **entries):
+            X, y, names = check_types(X, y)
+            passes = getattr(X, "n_passes", None)  # over row blocks
+            design = check_predictors(self, X, y, numeric=isinstance(self, FactorRegressor))
+            weight, kept = check_weights(sample_weight, design), always_kept(self)
+            Y, single, responses = self._responses(design, y, names, **entries)
+            sizes = design.shape[1] - len(kept), Y.shape[1]
+            self._check_parameters(sizes, rows_of_data(design, weight))
+            design = imputed(self, design, weight)
+            in_blocks = isinstance(design, RowBlocks) and responses is None and not len(kept)
+            if not in_blocks:
+                Y = in_memory(Y)
+                check_magnitudes("X", design, self.standardize)
+                check_magnitudes("Y", Dense(Y), self.standardize)
+            data = TrainingData(design, Y, weight, kept=kept, groups=groups)
+            if responses is not None:
+                data = responses.added_to(data)
+            family = fit_data(self, data, single, names).family
+            self._keep_family(family, X, data)
+            keep_or_delete(self, "n_passes_", None if passes is None else X.n_passes - passes)
+
+    def _responses(
+        self, design: Design, y: Any, names: Any, entry_weight: Any, offset: Any = None
+    ) -> tuple[Any, bool, Responses | None]:
+        """The responses as a matrix, whether y was a vector, and what least squares does not need.
+
+        The latter is None for complete responses of equal weights under squared errors.
+        """
+        raise NotImplementedError
+
+    def _grid(self) -> Sequence[Sequence[Any] | None] | None:
+        """Ranks, rows, columns and ridges to choose from, None for all; None if all are given."""
+        names = "rank", "row_sparsity", "column_sparsity", "ridge"
+        values = [getattr(self, name) for name in names]
+        if not any(is_auto(size) for size in values[:3]):
+            return None
+        return [None if is_auto(value) else [value] for value in values]
+
+    def _keep_search(self, found: Found) -> None:
+        """Store what was compared."""
+
+    def _check_parameters(self, shape: tuple[int, int], samples: int) -> None:
+        """Check parameters before any computation; ``shape`` is that of Θ."""
+        check_parameters(self, shape, samples)
+
+    def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
+        """Store the fitted family, if the class has one."""

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import Found, find_sizes, whole_fit
-from thinrank.estimators.problem import Problem, TrainingData
-from thinrank.estimators.regressor import fit_regression
-from thinrank.estimators.validation import check_exchange, check_ridge
+from thinrank.core.checks import check_number
+from thinrank.estimators.fit import Found
+from thinrank.estimators.regressor import SelectedRegressor
+from thinrank.estimators.validation import check_exchange
 from thinrank.minimize import as_solver, as_start
 from thinrank.selection.choice import check_refit_rule, deviations
 from thinrank.selection.space import as_choices, check_axes
 
 
 @dataclass(eq=False, repr=False)
-class SparseReducedRankRegressorCV(FactorRegressor):
+class SparseReducedRankRegressorCV(SelectedRegressor):
     """:class:`SparseReducedRankRegressor` with control over the cross-validation.
 
     The search is that of ``SparseReducedRankRegressor(criterion="cv")``, and with the default
@@ -52,11 +51,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
         needs at least two splits.
     loss, always_keep, impute, standardize, solver, exchange, start, fit_intercept, max_iter, tol, \
-random_state, n_jobs, verbose
+random_state, n_jobs, verbose, callback
         As in :class:`SparseReducedRankRegressor`.
-    callback : callable or None, default=None
-        Called with a :class:`~thinrank.core.result.Record` after each model. If it returns True,
-        or on Ctrl-C, the search ends, and the best model so far is fitted.
 
     Attributes
     ----------
@@ -106,84 +102,30 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     row_sparsities: Sequence[int | None] | None = None
     column_sparsities: Sequence[int | None] | None = None
     ridges: Sequence[float] | None = None
-    _: KW_ONLY
-    cv: Any = 5
-    refit_rule: str = "best"
-    loss: Any = "squared"
-    always_keep: Any = None
-    impute: str | None = None
-    standardize: bool = True
-    solver: Any = "auto"
-    exchange: Any = "auto"
-    start: Any = "auto"
-    fit_intercept: bool = True
-    max_iter: int | None = None
-    tol: float = 1e-7
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Callable[[Any], object] | None = None
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        entry_weight: Any = None,
-    ) -> SparseReducedRankRegressorCV:
-        """Choose the sizes by the error on held-out rows and fit all rows with them.
+    def _check_parameters(self, shape: tuple[int, int], samples: int) -> None:
+        check_refit_rule(self.refit_rule)
+        check_exchange(self.exchange)
+        solver = as_solver(self.solver, self.max_iter, self.tol)
+        as_start(self.start, solver.exchanges_rows)
+        check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
 
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
-            Predictors. They are neither copied nor made dense.
-        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-            Responses Y; NaN where an entry is missing.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows in the fits and in the errors. The scale of the weights has no
-            effect. Hence integer weights are not equivalent to repeated rows: the noise levels of
-            the responses, and with them the errors, depend on the number of rows.
-        groups : array of shape (n_samples,), default=None
-            Groups of the rows, such as the patients that samples are of: the splits by which sizes
-            are chosen divide none. Used by splitters with groups; a number of folds becomes
-            ``GroupKFold``.
-        entry_weight : array of the shape of y, default=None
-            Weights of the entries of Y, 0 for entries to leave out.
+    def _grid(self) -> Sequence[Sequence[Any] | None]:
+        ridges = self.ridges
+        if ridges is not None:
+            ridges = as_choices("ridges", ridges)
+            for ridge in ridges:
+                check_number("ridges", ridge, "finite non-negative numbers")
+            ridges = [float(ridge) for ridge in ridges]
+        return self.ranks, self.row_sparsities, self.column_sparsities, ridges
 
-        Returns
-        -------
-        self : SparseReducedRankRegressorCV
-            The fitted estimator.
-        """
-        with whole_fit(
-            self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
-        ):
-            weights = sample_weight, entry_weight
-            fit_regression(self, X, y, *weights, groups, _check_parameters, self._search)
-        return self
-
-    def _search(self, data: TrainingData, problem: Problem, solver: Any) -> Found:
-        grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
-        found = find_sizes(self, problem, data, solver, grid, "cv")
-        self.n_splits_ = len(found.evaluations[0].parts)
+    def _keep_search(self, found: Found) -> None:
+        evaluations = found.evaluations
+        self.n_splits_ = len(evaluations[0].parts)
         if self.refit_rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(
                 f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
             )
-        self._keep_results(found)
-        return found
-
-    def _ridges(self) -> list[float] | None:
-        if self.ridges is None:
-            return None
-        ridges = as_choices("ridges", self.ridges)
-        for ridge in ridges:
-            check_ridge("ridges", ridge, "finite non-negative numbers")
-        return [float(ridge) for ridge in ridges]
-
-    def _keep_results(self, found: Found) -> None:
-        evaluations = found.evaluations
         scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
         mean, deviation = scores.mean(axis=1), deviations(scores)
         params = [found.space.params(e.sizes) for e in evaluations]
@@ -201,14 +143,4 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         }
         chosen = found.chosen.sizes
         self.best_index_ = next(i for i, e in enumerate(evaluations) if e.sizes == chosen)
-        self.best_params_ = params[self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
-
-
-def _check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> None:
-    """Check the parameters before any computation."""
-    check_refit_rule(estimator.refit_rule)
-    check_exchange(estimator.exchange)
-    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
-    as_start(estimator.start, solver.exchanges_rows)
-    check_axes(shape, estimator.ranks, estimator.row_sparsities, estimator.column_sparsities)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -30,9 +30,8 @@ from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
-from thinrank.estimators.input_types import lazy_rows, without_mask
 from thinrank.estimators.problem import FitResult, Problem, TrainingData, live
-from thinrank.estimators.validation import check_criterion
+from thinrank.estimators.validation import criterion_of, lazy_rows, without_mask
 from thinrank.minimize import as_solver, as_start, check_sizes, seed_from, solution_of, solve
 from thinrank.selection.choice import Evaluation, check_refit_rule
 from thinrank.selection.search import Search
@@ -140,27 +139,14 @@ def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
         return math.inf
 
 
-def fit_data(
-    estimator: Any,
-    data: TrainingData,
-    single: bool,
-    names: Any,
-    search: Callable[[TrainingData, Problem, Solver], Found] | None = None,
-) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", fit, and store the result.
+def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> FitResult:
+    """Choose the sizes that are not given, fit, and store the result.
 
-    ``single`` says whether y was a vector, ``names`` are those of the responses, and ``search``
-    takes the place of the choice of sizes, and of reports about the fit.
+    ``single`` says whether y was a vector, and ``names`` are those of the responses.
     """
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = problem_of(estimator, solver, data)
-    shown: dict[str, Any] = {}
-    if search is None:
-        params, found = chosen_sizes(estimator, problem, data, solver)
-        shown = {"callback": estimator.callback, "verbose": estimator.verbose}
-    else:
-        found = search(data, problem, solver)
-        params = found.params
+    params, found = chosen_sizes(estimator, problem, data, solver)
     records, messages, held_out = [], [], None
     last = problem
     if found is not None:
@@ -185,7 +171,8 @@ def fit_data(
             exchange=params["exchange"],
             start=estimator.start,
             random_state=estimator.random_state,
-            **shown,
+            callback=estimator.callback,
+            verbose=estimator.verbose,
         )
         factors, n_iter = solution.factors, solution.n_iter
         status, history = solution.status, solution.history
@@ -247,9 +234,8 @@ def _of_blocks(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
     X: Any = data.design
     weight, center, scale = data.sample_weight, estimator.fit_intercept, estimator.standardize
     Y, splits = X.beside(data.Y), []
-    # those of a search over a grid are always searched
-    searched = any(is_auto(getattr(estimator, size, "auto")) for size in _SIZES)
-    held_out = searched and check_criterion(getattr(estimator, "criterion", "cv")) is None
+    searched = estimator._grid() is not None
+    held_out = searched and criterion_of(estimator) is None
     if held_out and isinstance(estimator.cv, Integral) and not isinstance(estimator.cv, bool):
         seed = seed_from(estimator.random_state)
         splits = make_partitions(estimator.cv, weight, X.shape[0], seed)[0]
@@ -403,15 +389,15 @@ class Found:
 def chosen_sizes(
     estimator: Any, problem: Problem, data: TrainingData, solver: Solver
 ) -> tuple[dict[str, Any], Found | None]:
-    """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
-    given = {name: getattr(estimator, name) for name in (*_SIZES, "ridge")}
-    if not any(is_auto(given[name]) for name in _SIZES):
-        if is_auto(estimator.ridge):
-            given["ridge"] = 0.0
+    """The sizes as given, or chosen by a search."""
+    grid = estimator._grid()
+    if grid is None:
+        given = {name: getattr(estimator, name) for name in _SIZES}
+        given["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
         return given, None
-    grid = [None if is_auto(value) else [value] for value in given.values()]
-    found = find_sizes(estimator, problem, data, solver, grid, estimator.criterion)
+    found = find_sizes(estimator, problem, data, solver, grid)
+    estimator._keep_search(found)
     return found.params, found
 
 
@@ -421,14 +407,13 @@ def find_sizes(
     data: TrainingData,
     solver: Solver,
     grid: Sequence[Sequence[Any] | None],
-    criterion: Any,
 ) -> Found:
     """Search for sizes, by held-out error or by a criterion, and warn of what is doubtful.
 
     ``grid``: ranks, numbers of rows, of columns, and ridges; None for all that make sense.
     """
     check_callback(estimator.callback)
-    seed, known = seed_from(estimator.random_state), check_criterion(criterion)
+    seed, known = seed_from(estimator.random_state), criterion_of(estimator)
     weight = data.sample_weight
     numbers = None if weight is None else arrays.to_numpy(weight)
     n = problem.columns.design.shape[0]

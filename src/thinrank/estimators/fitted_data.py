@@ -13,14 +13,15 @@ from thinrank.arrays import Array
 from thinrank.core import resources
 from thinrank.core.contracts import Design
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
-from thinrank.estimators.findings import findings
-from thinrank.estimators.input_types import check_columns, plain_responses
 from thinrank.estimators.regressor import SparseReducedRankRegressor
+from thinrank.estimators.summary import findings
 from thinrank.estimators.validation import (
+    check_columns,
     check_loss,
     check_new_X,
     check_weights,
     in_memory,
+    plain_responses,
     rows_of_data,
 )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs import Dense
-from thinrank.estimators.base import FactorModel
-from thinrank.estimators.fit import fit_data, whole_fit
-from thinrank.estimators.input_types import column_names, plain_responses
+from thinrank.estimators.base import SelectedModel
 from thinrank.estimators.problem import TrainingData, share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, numeric_responses, responses_of
-from thinrank.estimators.validation import (
-    always_kept,
-    check_magnitudes,
-    check_parameters,
-    check_predictors,
-    check_types,
-    check_weights,
-    imputed,
-    rows_of_data,
-)
-from thinrank.losses.families import Bernoulli, Family, Multinomial
+from thinrank.estimators.validation import column_names, in_memory, plain_responses
+from thinrank.losses.families import Bernoulli, Family, Gaussian, Multinomial
 from thinrank.losses.profile import profiled
 
 # Far above 710, where exp overflows: a larger offset is not the logarithm of an exposure.
@@ -39,7 +26,7 @@ _LARGEST_OFFSET = 1e4
 
 
 @dataclass(eq=False, repr=False)
-class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
+class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, SelectedModel):
     """Generalised linear models of many responses with shared low-rank, sparse coefficients.
 
     The linear predictors are η = offset + intercept + XΘ, where Θ has rank at most ``rank``, at
@@ -133,80 +120,60 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     column_sparsity: int | str | None = "auto"
     _: KW_ONLY
     ridge: float | str = "auto"
-    standardize: bool = True
-    solver: Any = "auto"
-    exchange: Any = "auto"
-    start: Any = "auto"
-    fit_intercept: bool = True
-    max_iter: int | None = None
-    tol: float = 1e-7
     criterion: Any = "auto"
-    cv: Any = 5
-    refit_rule: str = "best"
-    always_keep: Any = None
-    impute: str | None = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Callable[[Any], object] | None = None
 
     def fit(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
+        *,
         entry_weight: Any = None,
         offset: Any = None,
         groups: Any = None,
     ) -> SparseReducedRankGLM:
-        """Choose the sizes that are "auto" and fit the coefficients.
+        """Choose the sizes that are not given and fit the coefficients.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
-            Predictors. They are neither copied nor made dense.
+        X, sample_weight, entry_weight, groups
+            As in :meth:`SparseReducedRankRegressor.fit`.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses; NaN (or None, for categories) where an entry is missing.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows. Their scale has no effect. Hence integer weights are not
-            equivalent to repeated rows wherever the number of rows counts: in the choice of sizes,
-            and in the noise levels of responses that have units.
-        entry_weight : array of the shape of y, default=None
-            Weights of the entries, 0 for entries to leave out.
         offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
             Added to the linear predictors; the logarithm of the exposure for counts.
-        groups : array of shape (n_samples,), default=None
-            Groups of the rows, such as the patients that samples are of: the splits by which sizes
-            are chosen divide none. Used by splitters with groups; a number of folds becomes
-            ``GroupKFold``.
 
         Returns
         -------
-        self : SparseReducedRankGLM
+        self
             The fitted estimator.
         """
-        with whole_fit(
-            self,
-            X=X,
-            y=y,
-            sample_weight=sample_weight,
-            entry_weight=entry_weight,
-            offset=offset,
-            groups=groups,
-        ):
-            X, y, names = check_types(X, y)
-            design = check_predictors(self, X, y)
-            weight = check_weights(sample_weight, design)
-            responses = responses_of(y, self.family, entry_weight, names, design.prototype)
-            shape = getattr(y, "shape", None) or np.asarray(y).shape
-            single = len(shape) == 1 and responses.Y.shape[1] == 1
-            data = _fit_family(self, design, responses, weight, single, names, groups, offset)
-            if self.family_ is None:  # least squares
-                self.family_ = self._noise_levels(X, data, responses.family)
-            self.categories_, self.target_columns_ = responses.categories, responses.names
+        self._fit(X, y, sample_weight, groups, entry_weight=entry_weight, offset=offset)
         return self
 
-    def _noise_levels(self, X: Any, data: TrainingData, family: Family) -> Family:
+    def _responses(
+        self, design: Design, y: Any, names: Any, entry_weight: Any, offset: Any = None
+    ) -> tuple[Array, bool, Responses]:
+        y = in_memory(y)
+        found = responses_of(y, self.family, entry_weight, names, design.prototype)
+        self.categories_, self.target_columns_ = found.categories, found.names
+        shape = getattr(y, "shape", None) or np.asarray(y).shape
+        offset = check_offset(offset, tuple(found.Y.shape), design.prototype)
+        if offset is not None:  # in units any number may be an offset
+            counts = ~found.family.units_of(found.Y.shape[1])
+            largest = np.abs(arrays.to_numpy(offset)[:, counts]).max(initial=0.0)
+            if largest > _LARGEST_OFFSET:
+                raise ValueError(
+                    "offset must be in units of the linear predictor, such as the logarithm of the "
+                    f"exposure, and at most {_LARGEST_OFFSET:g} in size, got {largest:.3g}"
+                )
+        single = len(shape) == 1 and found.Y.shape[1] == 1
+        return found.Y, single, replace(found, offset=offset)
+
+    def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
+        self.family_ = self._noise_levels(X, data) if family is None else family
+
+    def _noise_levels(self, X: Any, data: TrainingData) -> Family:
         """The Gaussian family with the noise levels that the fit leaves."""
         Y, linear = data.Y, self._linear(X)
         linear = linear[:, None] if self._single_target else linear
@@ -215,7 +182,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
             Y, linear = arrays.take_rows(Y, used), arrays.take_rows(linear, used)
         rows = linear.shape[0]
         freedom = max(rows - 1 - len(self.kept_) - share_of_freedom(self.factors_), rows / 2)
-        return family.fitted_to(Y, linear, None, freedom)
+        return Gaussian().fitted_to(Y, linear, None, freedom)
 
     def predict_linear(self, X: Any, offset: Any = None) -> Array:
         """Linear predictors η.
@@ -244,10 +211,8 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
-            Predictors.
-        offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
-            Offsets; None for zeros.
+        X, offset
+            As in :meth:`predict_linear`.
 
         Returns
         -------
@@ -267,14 +232,12 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
-            Predictors.
+        X, offset
+            As in :meth:`predict_linear`.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses; missing entries are left out.
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows.
-        offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
-            Offsets; None for zeros.
 
         Returns
         -------
@@ -311,41 +274,8 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         return 1.0 - total / null
 
 
-def _fit_family(
-    estimator: Any,
-    design: Design,
-    responses: Responses,
-    weight: Array | None,
-    single: bool,
-    names: Any,
-    groups: Any,
-    offset: Any = None,
-) -> TrainingData:
-    """Fit responses of any family, store the result, and return the data of the fit."""
-    shape = tuple(responses.Y.shape)
-    kept = always_kept(estimator)
-    check_parameters(
-        estimator, (design.shape[1] - len(kept), shape[1]), rows_of_data(design, weight)
-    )
-    design = imputed(estimator, design, weight)
-    offset = check_offset(offset, shape, design.prototype)
-    counts = ~responses.family.units_of(shape[1])  # with units any number may be an offset
-    largest = 0.0 if offset is None else np.abs(arrays.to_numpy(offset)[:, counts]).max(initial=0.0)
-    if largest > _LARGEST_OFFSET:
-        raise ValueError(
-            "offset must be in units of the linear predictor, such as the logarithm of the "
-            f"exposure, and at most {_LARGEST_OFFSET:g} in size, got {largest:.3g}"
-        )
-    check_magnitudes("X", design, estimator.standardize)
-    check_magnitudes("Y", Dense(responses.Y))
-    data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, groups=groups)
-    data = responses.added_to(data)
-    estimator.family_ = fit_data(estimator, data, single, names).family
-    return data
-
-
 @dataclass(eq=False, repr=False)
-class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
+class SparseReducedRankClassifier(ClassifierMixin, SelectedModel):
     """Logistic regression with low-rank, row-sparse and column-sparse coefficients.
 
     For class labels the model is multinomial logistic regression (logistic regression for two
@@ -401,72 +331,22 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     column_sparsity: int | str | None = "auto"
     _: KW_ONLY
     ridge: float | str = "auto"
-    standardize: bool = True
-    solver: Any = "auto"
-    exchange: Any = "auto"
-    start: Any = "auto"
-    fit_intercept: bool = True
-    max_iter: int | None = None
-    tol: float = 1e-7
     criterion: Any = "auto"
-    cv: Any = 5
-    refit_rule: str = "best"
-    always_keep: Any = None
-    impute: str | None = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Callable[[Any], object] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        entry_weight: Any = None,
-        groups: Any = None,
-    ) -> SparseReducedRankClassifier:
-        """Choose the sizes that are "auto" and fit the coefficients.
+    def _responses(
+        self, design: Design, y: Any, names: Any, entry_weight: Any, offset: Any = None
+    ) -> tuple[Array, bool, Responses]:
+        y = in_memory(y)
+        found, self.classes_, self._labels = _encoded(y, entry_weight, names, design.prototype)
+        return found.Y, False, found
 
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
-            Predictors. They are neither copied nor made dense.
-        y : array of shape (n_samples,), or array or data frame of shape (n_samples, n_labels)
-            Class labels, or a matrix of zeros and ones with a column for each label, NaN where a
-            label is missing.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows. Their scale has no effect. Hence integer weights are not
-            equivalent to repeated rows in the choice of sizes, where the number of rows counts;
-            with given sizes they are.
-        entry_weight : array of shape (n_samples, n_labels), default=None
-            Weights of the entries of a matrix of labels.
-        groups : array of shape (n_samples,), default=None
-            Groups of the rows, such as the patients that samples are of: the splits by which sizes
-            are chosen divide none. Used by splitters with groups; a number of folds becomes
-            ``GroupKFold``.
-
-        Returns
-        -------
-        self : SparseReducedRankClassifier
-            The fitted estimator.
-        """
-        with whole_fit(
-            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
-        ):
-            X, y, names = check_types(X, y)
-            design = check_predictors(self, X, y)
-            weight = check_weights(sample_weight, design)
-            responses, self.classes_, self._labels = _encoded(
-                y, entry_weight, names, design.prototype
-            )
-            _fit_family(self, design, responses, weight, False, names, groups)
-        return self
+    def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
+        self.family_ = family
 
     def decision_function(self, X: Any) -> Array:
         """Linear predictors of the classes or labels.
@@ -546,7 +426,7 @@ def _encoded(
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y must contain at least 2 classes, got 1 class: {classes[0]!r}")
+        raise ValueError(f"y must contain at least 2 classes, got 1 class: {classes.tolist()[0]!r}")
     family: Family = Multinomial(len(classes))
     matrix, titles = np.eye(len(classes))[codes], [str(value) for value in classes]
     if len(classes) == 2:

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thinrank.designs import Dense
-from thinrank.designs.blocks import RowBlocks
-from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import fit_data, whole_fit
-from thinrank.estimators.problem import TrainingData
-from thinrank.estimators.validation import (
-    always_kept,
-    check_loss,
-    check_magnitudes,
-    check_parameters,
-    check_training_data,
-    check_types,
-    check_weights,
-    has_missing,
-    imputed,
-    in_memory,
-    keep_or_delete,
-    rows_of_data,
-)
+from thinrank.core.contracts import Design
+from thinrank.estimators.base import FactorRegressor, SelectedModel
+from thinrank.estimators.validation import check_loss, check_responses, has_missing, in_memory
+
+if TYPE_CHECKING:
+    from thinrank.estimators.responses import Responses
 
 
 @dataclass(eq=False, repr=False)
-class SparseReducedRankRegressor(FactorRegressor):
+class SelectedRegressor(FactorRegressor, SelectedModel):
+    """A regression with squared or robust errors."""
+
+    _: KW_ONLY
+    loss: Any = "squared"
+
+    def _responses(
+        self, design: Design, y: Any, names: Any, entry_weight: Any, offset: Any = None
+    ) -> tuple[Any, bool, Responses | None]:
+        Y, family = check_responses(self, y, design, missing=True), check_loss(self.loss)
+        single = len(Y.shape) == 1
+        Y = Y[:, None] if single else Y
+        if family is None and entry_weight is None and not has_missing(Y):
+            return Y, single, None
+        from thinrank.estimators.responses import numeric_responses  # few fits need it
+
+        responses = numeric_responses(in_memory(Y), entry_weight, family, names)
+        return responses.Y, single, responses
+
+
+@dataclass(eq=False, repr=False)
+class SparseReducedRankRegressor(SelectedRegressor):
     """Multi-response regression with a low-rank, row-sparse and column-sparse coefficient matrix.
 
     Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank`` with at most
@@ -272,106 +279,4 @@ default="auto"
     column_sparsity: int | str | None = "auto"
     _: KW_ONLY
     ridge: float | str = "auto"
-    always_keep: Any = None
-    impute: str | None = None
-    standardize: bool = True
-    loss: Any = "squared"
-    solver: Any = "auto"
-    exchange: Any = "auto"
-    start: Any = "auto"
-    fit_intercept: bool = True
-    max_iter: int | None = None
-    tol: float = 1e-7
     criterion: Any = "auto"
-    cv: Any = 5
-    refit_rule: str = "best"
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Callable[[Any], object] | None = None
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        entry_weight: Any = None,
-        groups: Any = None,
-    ) -> SparseReducedRankRegressor:
-        """Choose the sizes that are "auto" and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, operator or Design of shape (n_samples, n_features)
-            Predictors. They are neither copied nor made dense; float32 is kept. Columns of a data
-            frame with the dtype ``category`` become predictors "column=category", one for each
-            category but the most frequent. Data larger than memory are passed as
-            :class:`thinrank.designs.Blocks`, or as an array or data frame of Dask.
-        y : array, data frame or Blocks of shape (n_samples, n_targets), or (n_samples,)
-            Responses Y; NaN where an entry is missing. A response must have an observed entry;
-            rows without any do not contribute, and a warning counts them.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows in the fit and in held-out errors. The scale of the weights has no
-            effect, and rows of weight 0 are left out. Integer weights are not equivalent to
-            repeated rows, since the number of rows affects the choice of sizes, the estimate of
-            the noise, and the decrease of the objective that pursuit requires of an exchange. With
-            given sizes the difference is small.
-        entry_weight : array of the shape of y, default=None
-            Weights of the entries of Y, 0 for entries to leave out. Their scale matters in
-            comparison with the ridge.
-        groups : array of shape (n_samples,), default=None
-            Groups of the rows, such as the patients that samples are of: the splits by which sizes
-            are chosen divide none. Used by splitters with groups; a number of folds becomes
-            ``GroupKFold``.
-
-        Returns
-        -------
-        self : SparseReducedRankRegressor
-            The fitted estimator.
-        """
-        with whole_fit(
-            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, groups=groups
-        ):
-            fit_regression(self, X, y, sample_weight, entry_weight, groups, check_parameters)
-        return self
-
-
-def fit_regression(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    entry_weight: Any,
-    groups: Any,
-    check: Callable[..., None],
-    search: Callable[..., Any] | None = None,
-) -> None:
-    """Check the data of a regressor, fit, and store the result.
-
-    ``check`` gets the estimator, the shape of Θ without kept predictors, and the number of samples;
-    ``search`` the data, the problem and the solver.
-    """
-    X, y, names = check_types(X, y, in_blocks=True)
-    read = getattr(X, "n_passes", None)  # passes over row blocks
-    design, Y = check_training_data(estimator, X, y, missing=True)
-    weight = check_weights(sample_weight, design)
-    design = imputed(estimator, design, weight)
-    single = len(Y.shape) == 1
-    Y = Y[:, None] if single else Y
-    kept = always_kept(estimator)
-    check(estimator, (design.shape[1] - len(kept), Y.shape[1]), rows_of_data(design, weight))
-    family = check_loss(estimator.loss)
-    plain = family is None and entry_weight is None
-    blocks = plain and isinstance(design, RowBlocks) and not len(kept)
-    Y = Y if blocks else in_memory(Y)
-    plain = plain and not has_missing(Y)
-    if not (plain and blocks):
-        check_magnitudes("X", design, estimator.standardize)
-        check_magnitudes("Y", Dense(Y), estimator.standardize)
-    data = TrainingData(design, Y, weight, kept=kept, groups=groups)
-    if not plain:
-        from thinrank.estimators.responses import numeric_responses  # few fits need it
-
-        data = numeric_responses(Y, entry_weight, family, names).added_to(data)
-    fit_data(estimator, data, single, names, search)
-    keep_or_delete(estimator, "n_passes_", None if read is None else X.n_passes - read)

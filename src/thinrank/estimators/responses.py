@@ -11,11 +11,10 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_range, is_list
+from thinrank.core.checks import check_range, is_list, naming
 from thinrank.designs import Dense
-from thinrank.estimators.input_types import first_few
 from thinrank.estimators.problem import TrainingData
-from thinrank.estimators.validation import check_magnitudes
+from thinrank.estimators.validation import check_magnitudes, first_few
 from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined
 
 
@@ -31,9 +30,10 @@ class Responses:
     family: Family  # the family
     names: list[str]  # names of the columns
     categories: list[np.ndarray | None]  # for each response its categories, None if it is a number
+    offset: Array | None = None  # (n_samples, n_columns)
 
     def added_to(self, data: TrainingData) -> TrainingData:
-        """Data with these responses; rows without an observed entry have weight 0.
+        """Data with these responses; rows without an observed entry have weight 0, with a warning.
 
         Squared errors with all entries and equal weights are least squares, without a family.
         """
@@ -42,7 +42,13 @@ class Responses:
             present = arrays.to_numpy(entries)
             seen = present.any(axis=1)
             if not seen.all():
-                weight = seen * (1.0 if rows is None else _float(rows))
+                warnings.warn(
+                    f"{np.count_nonzero(~seen)} of {len(present)} rows of Y have no observed entry "
+                    "and do not contribute.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+                weight = seen * (1.0 if rows is None else _float("sample_weight", rows))
                 if not weight.any():
                     raise ValueError(
                         "sample_weight must be positive in a row with an observed entry of Y"
@@ -53,10 +59,10 @@ class Responses:
                     entries = None
         if not (self._squared and entries is None):
             return data._replace(
-                Y=self.Y, sample_weight=rows, entry_weight=entries, family=self.family
+                sample_weight=rows, entry_weight=entries, family=self.family, offset=self.offset
             )
-        Y = self.Y if data.offset is None else self.Y - data.offset
-        return data._replace(Y=Y, sample_weight=rows, offset=None)
+        Y = self.Y if self.offset is None else self.Y - self.offset
+        return data._replace(Y=Y, sample_weight=rows)
 
     @property
     def _squared(self) -> bool:
@@ -140,7 +146,7 @@ def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
     if entry_weight is None:
         return None
     check_range("entry_weight", entry_weight)
-    weight = _float(entry_weight)
+    weight = _float("entry_weight", entry_weight)
     if weight.ndim == 1 and Y.shape[1] == 1:
         weight = weight[:, None]
     if weight.shape != tuple(Y.shape):
@@ -148,8 +154,12 @@ def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
             f"entry_weight must have the shape of Y, {tuple(Y.shape)}, got {weight.shape}"
         )
     known = ~np.isnan(arrays.to_numpy(Y))
-    if not (np.all(np.isfinite(weight[known])) and np.all(weight[known] >= 0)):
-        raise ValueError("entry_weight must be finite and not negative where Y is observed")
+    bad = known & ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise ValueError(
+            "entry_weight must be finite and not negative where Y is observed, got "
+            f"{weight[bad][0]:g}"
+        )
     weight = np.where(known, weight, 0.0)
     check_magnitudes("entry_weight", Dense(weight))
     return arrays.from_numpy(weight, Y)
@@ -160,22 +170,24 @@ def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | No
     if offset is None:
         return None
     check_range("offset", offset)
-    numbers = _float(offset)
+    numbers = _float("offset", offset)
     if numbers.ndim == 1:
         numbers = numbers[:, None]
     if numbers.shape not in ((shape[0], 1), shape):
         raise ValueError(f"offset must have shape ({shape[0]},) or {shape}, got {np.shape(offset)}")
     if not np.all(np.isfinite(numbers)):
-        raise ValueError("offset must be finite")
+        raise ValueError(f"offset must be finite, got {numbers[~np.isfinite(numbers)][0]:g}")
     return arrays.from_numpy(np.broadcast_to(numbers, shape).copy(), like)
 
 
-def _float(values: Any) -> np.ndarray:
-    return np.asarray(arrays.to_numpy(values) if arrays.is_array(values) else values, np.float64)
+def _float(name: str, values: Any) -> np.ndarray:
+    with naming(name):
+        values = arrays.to_numpy(values) if arrays.is_array(values) else values
+        return np.asarray(values, np.float64)
 
 
 def _check_observed(observed: Array, labels: Sequence[str]) -> None:
-    """Raise an error for a response without observed entries, warn about rows without any."""
+    """Raise an error for a response without observed entries."""
     present = arrays.to_numpy(observed)
     empty = np.flatnonzero(~present.any(axis=0))
     if len(empty):
@@ -183,13 +195,6 @@ def _check_observed(observed: Array, labels: Sequence[str]) -> None:
         raise ValueError(
             f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
             f"none: {names}; remove them from Y"
-        )
-    rows = int(np.count_nonzero(~present.any(axis=1)))
-    if rows:
-        warnings.warn(
-            f"{rows} of {len(present)} rows of Y have no observed entry and do not contribute.",
-            UserWarning,
-            stacklevel=5,
         )
 
 
@@ -237,10 +242,10 @@ def _numbers(column: np.ndarray, name: str) -> np.ndarray:
     check_range(f"response {name!r}", column)
     try:
         numbers = np.where(missing, np.nan, np.where(missing, 0, column).astype(np.float64))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
         raise ValueError(
-            f"response {name!r} must contain numbers; for categories use the family "
-            f'"multinomial" ({error})'
+            f"response {name!r} must contain numbers, got {column[~missing][:3].tolist()}; for "
+            'categories use the family "multinomial"'
         ) from None
     if np.any(np.isinf(numbers)):
         raise ValueError(f"Input y contains infinity or a value too large (response {name!r})")

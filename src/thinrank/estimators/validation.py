@@ -1,8 +1,11 @@
-"""Validation of the arguments of fit and predict."""
+"""Validation of the arguments of fit and predict: numbers, data frames, masked and lazy data."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,29 +26,23 @@ from thinrank.core.checks import (
     check_callback,
     check_finite,
     check_flags,
+    check_number,
     check_range,
     is_auto,
     is_list,
+    naming,
 )
 from thinrank.core.contracts import Design, is_design
+from thinrank.core.imports import import_optional
 from thinrank.designs import Dense, Operator, Sparse, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
-from thinrank.estimators.input_types import (
-    check_columns,
-    check_feature_names,
-    check_kind,
-    check_row_names,
-    check_sample_ids,
-    column_names,
-    first_few,
-    lazy_rows,
-    plain_responses,
-    reads_in_blocks,
-)
+from thinrank.designs.genotypes import first_names
 from thinrank.minimize import check_size, check_sizes
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.criteria import Criterion, as_criterion
+from thinrank.selection.splits import is_small
+from thinrank.starts.elimination import MOST_ROWS
 
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
@@ -67,6 +64,12 @@ _PREDICTORS: dict[str, Any] = {
     "dtype": _FLOATS,
     "ensure_all_finite": False,
 }
+# Classes of lazy data by the package that they are from, and what makes data of them.
+_LAZY = {
+    "polars": (("LazyFrame",), "collect()"),
+    "dask": (("DataFrame", "Series", "Array"), "compute()"),
+    "dask_expr": (("DataFrame", "Series"), "compute()"),
+}
 
 
 def is_plain(*data: Any) -> bool:
@@ -74,11 +77,11 @@ def is_plain(*data: Any) -> bool:
     return all(type(each) is np.ndarray and each.dtype.kind in "biuf" for each in data)
 
 
-def check_types(X: Any, y: Any, *, in_blocks: bool = False) -> tuple[Any, Any, np.ndarray | None]:
-    """Lazy X as row blocks, y with NaN for masked cells, and the names of its columns."""
+def check_types(X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None]:
+    """Lazy data as row blocks, y with NaN for masked cells, and the names of its columns."""
     if is_plain(X, y):
         return X, y, None
-    y = plain_responses(y, in_blocks=in_blocks)
+    y = plain_responses(y, in_blocks=True)
     return lazy_rows("X", X), y, column_names(y)
 
 
@@ -178,16 +181,15 @@ def _position(item: Any, n_features: int, names: np.ndarray | None) -> int:
     return int(item)
 
 
-def check_training_data(
-    estimator: BaseEstimator, X: Any, Y: Any, *, missing: bool = False
-) -> tuple[Design, Array]:
-    """X as a Design and Y as an array of one or two dimensions with the dtype of X.
+def check_responses(
+    estimator: BaseEstimator, Y: Any, design: Design, *, missing: bool = False
+) -> Any:
+    """Y as an array with the dtype of X; if both are in row blocks, as it is.
 
-    With ``missing`` entries of Y may be NaN. If both are in row blocks, Y is returned as it is.
+    With ``missing`` entries of Y may be NaN.
     """
-    design = check_predictors(estimator, X, Y, numeric=True)
     if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
-        return design, Y
+        return Y
     Y = in_memory(Y)
     if arrays.is_array(Y) and not isinstance(Y, np.ndarray):  # of another library
         xp = arrays.namespace(Y)
@@ -195,10 +197,12 @@ def check_training_data(
     else:
         finite = "allow-nan" if missing else True
         options = {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite}
-        Y = check_array(Y, input_name="y", estimator=estimator, **options)
+        with naming("Y"):
+            Y = check_array(Y, input_name="y", estimator=estimator, **options)
     if Y.ndim not in (1, 2):
         raise ValueError(f"Y must have one or two dimensions, got {Y.ndim}")
-    return design, arrays.from_numpy(Y, design.prototype)
+    with naming("Y"):
+        return arrays.from_numpy(Y, design.prototype)
 
 
 def in_memory(Y: Any) -> Any:
@@ -213,7 +217,8 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     if _is_ours(X):
         return _own_design(estimator, X)
     check_columns("X", X)
-    X = validate_data(estimator, X, **_PREDICTORS)
+    with naming("X"):
+        X = validate_data(estimator, X, **_PREDICTORS)
     check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     design = as_design(X)
     check_magnitudes("X", design)
@@ -254,8 +259,10 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool 
             keep_or_delete(estimator, "feature_categories_", categories or None)
         check_columns("X", X)
         check_columns("Y", Y, numeric=numeric)
-    X = validate_data(estimator, X, **_PREDICTORS)
-    check_consistent_length(X, Y)
+    with naming("X"):
+        X = validate_data(estimator, X, **_PREDICTORS)
+    with naming("X and Y must have the same number of rows"):
+        check_consistent_length(X, Y)
     if X.dtype == np.float32 and any(
         _needs_double(values) for values in (X, np.asarray(Y)) if isinstance(values, np.ndarray)
     ):
@@ -306,7 +313,9 @@ def imputed(estimator: Any, design: Design, weight: Array | None) -> Design:
     if not isinstance(design, Dense) or not isinstance(design.array, np.ndarray):
         if isinstance(design, Sparse):
             check_finite_predictors(design.matrix, names)
-        raise ValueError(f'impute="mean" needs X as an array or a data frame, got {design!r}')
+        raise ValueError(
+            f'impute="mean" needs X as an array or a data frame, got {type(design).__name__}'
+        )
     filled = MeanFilled(design.array, np.isnan(design.array), weight)
     empty = np.flatnonzero(filled.missing.all(axis=0))
     if len(empty):
@@ -367,7 +376,8 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
 
                 X = encoded_frame(X, estimator.feature_categories_)[0]
             check_columns("X", X)
-        X = validate_data(estimator, X, reset=False, **_PREDICTORS)
+        with naming("X"):
+            X = validate_data(estimator, X, reset=False, **_PREDICTORS)
         if imputes(estimator) and not issparse(X):
             X = np.where(np.isnan(X), estimator.imputed_means_.astype(X.dtype), X)
         check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
@@ -399,18 +409,12 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
     if not np.any(np.asarray(given)):
         raise ValueError("sample_weight must have a positive entry, but all are zero")
     like = np.empty((n, 0))
-    weight = _check_sample_weight(given, like, dtype=_FLOATS, ensure_non_negative=True)
+    with naming("sample_weight"):
+        weight = _check_sample_weight(given, like, dtype=_FLOATS, ensure_non_negative=True)
     if unit_mean:
         weight = weight.astype(np.float64) / weight.max()  # avoids overflow in the sum
         weight *= np.count_nonzero(weight) / weight.sum()
     return arrays.from_numpy(weight, design.prototype)
-
-
-def check_ridge(name: str, value: Any, expected: str) -> None:
-    """Raise a ValueError unless ``value`` is a finite non-negative number."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and 0 <= float(value) < float("inf")):
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def rows_of_data(design: Design, weight: Any) -> int:
@@ -470,11 +474,11 @@ def check_finite_predictors(X: Any, names: Any = None) -> None:
 def check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> None:
     """Check parameters before any computation; ``shape`` is that of Θ, without kept predictors."""
     check_callback(estimator.callback)
-    check_criterion(estimator.criterion)
+    criterion_of(estimator)
     check_refit_rule(estimator.refit_rule)
     check_exchange(estimator.exchange)
     if not is_auto(estimator.ridge):
-        check_ridge("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
+        check_number("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
     rank, rows, columns = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
     nothing = rank, rows, 0 if columns is None else columns
     if all(isinstance(size, Integral) and size == 0 for size in nothing):
@@ -490,8 +494,9 @@ def check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> No
     check_size("rank", smallest, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
 
 
-def check_criterion(criterion: Any) -> Criterion | None:
-    """The criterion; None for the error on held-out rows."""
+def criterion_of(estimator: Any) -> Criterion | None:
+    """The criterion that chooses the sizes; None for the error on held-out rows."""
+    criterion = getattr(estimator, "criterion", "cv")  # the class with grids has no parameter
     if isinstance(criterion, str) and criterion in ("auto", "cv"):
         return None
     return as_criterion(criterion)
@@ -501,3 +506,232 @@ def check_exchange(exchange: Any) -> None:
     """Raise a ValueError unless the parameter is True, False or "auto"."""
     if not is_auto(exchange) and not isinstance(exchange, (bool, np.bool_)):
         raise ValueError(f'exchange must be True, False or "auto", got {exchange!r}')
+
+
+# ---------------------------------------------------------------------- kinds of data
+
+
+def first_few(texts: Iterable[str], most: int = 5) -> str:
+    """The first of some texts, and how many more there are, for a message."""
+    every = list(texts)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def check_kind(name: str, data: Any) -> None:
+    """Raise an error if data are lazy, masked in some entries, or too large for floats."""
+    package = type(data).__module__.partition(".")[0]
+    kinds, method = _LAZY.get(package, ((), ""))
+    kind = type(data).__name__
+    if kind in kinds:
+        article = "an" if kind[0] == "A" else "a"
+        raise TypeError(
+            f"{name} is {article} {kind} of {package}, which does not hold its data; pass "
+            f"{name}.{method}"
+        )
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        count = int(np.count_nonzero(np.ma.getmaskarray(data)))
+        raise ValueError(
+            f"{name} is a masked array with {count} masked cell{'s' * (count > 1)}. Fill them in, "
+            "for example with SimpleImputer of scikit-learn, or drop these columns or rows. "
+            "(Masked cells are allowed in Y, where they count as missing, not in X.)"
+        )
+    check_range(name, data)
+
+
+def without_mask(data: Any) -> Any:
+    """A masked array as an array with NaN for masked cells; anything else as it is."""
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    if not np.ma.is_masked(data):
+        return data.data
+    texts = data.dtype.kind in "OSU"
+    numbers = data.data.astype(object) if texts else data.data
+    return np.where(np.ma.getmaskarray(data), np.nan, numbers)
+
+
+def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
+    """Responses with NaN for masked cells; an error if they are sparse, complex or lazy."""
+    if issparse(Y):
+        raise TypeError(
+            "Sparse data was passed for Y, but dense data is required, because zeros in Y are "
+            "values like others; pass Y.toarray()"
+        )
+    Y = lazy_rows("Y", Y)
+    if isinstance(Y, RowBlocks):
+        return Y if in_blocks else Y.everything()
+    if type(Y).__module__.partition(".")[0] == "dask" and type(Y).__name__ == "Array":
+        return np.asarray(Y)
+    if isinstance(Y, np.ma.MaskedArray):
+        return without_mask(Y)
+    check_kind("Y", Y)
+    if arrays.is_array(Y) and arrays.namespace(Y).isdtype(Y.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
+    return Y
+
+
+def lazy_rows(name: str, data: Any) -> Any:
+    """Arrays and data frames of Dask as row blocks; anything else as it is."""
+    if type(data).__module__.partition(".")[0] not in ("dask", "dask_expr"):
+        return data
+    if getattr(data, "ndim", 0) != 2:
+        return data
+    from thinrank.designs.dask_blocks import DaskBlocks  # imports Dask
+
+    return DaskBlocks(data, name=name)
+
+
+def reads_in_blocks(X: RowBlocks) -> bool:
+    """Whether X stays in blocks; small data, and data with few rows, are read into memory.
+
+    With at most 2000 rows models with more predictors than rows are compared, which need inner
+    products of rows.
+    """
+    small = X.is_local and is_small(*X.shape, X.prototype.itemsize)
+    return X.shape[0] > MOST_ROWS and not small
+
+
+def column_names(Y: Any) -> np.ndarray | None:
+    """Names of the columns of a data frame, or of a series, if they are all strings."""
+    if isinstance(Y, RowBlocks):
+        return Y.names
+    columns = getattr(Y, "columns", None)
+    if columns is None and len(getattr(Y, "shape", ())) == 1:
+        name = getattr(Y, "name", None)  # of a series; polars has "" for none
+        columns = [name] if name else None
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(list(columns), dtype=object)
+
+
+def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
+    """Raise a ValueError about columns of a data frame with one name, or that are no numbers."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    names, dtypes = list(X.columns), list(X.dtypes)
+    repeated = [f"{name!r} ({count} times)" for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"{argument} must have columns with different names, got {first_few(repeated)}; rename "
+            f"the columns, or pass {argument}.to_numpy(), which has no names"
+        )
+    bad = [
+        (name, dtype)
+        for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
+        if not _is_numeric(X, j, dtype)
+    ]
+    if not (bad and numeric):
+        return
+    shown = first_few(f"{name!r} ({_kind(dtype)})" for name, dtype in bad)
+    remedy = (
+        "Columns of categories of pandas need the dtype category: "
+        f"X.astype({{{bad[0][0]!r}: 'category'}}); drop columns that are identifiers."
+    )
+    if argument == "Y":
+        remedy = (
+            "Drop these columns; for categories use SparseReducedRankClassifier or "
+            'SparseReducedRankGLM(family="multinomial").'
+        )
+    raise ValueError(
+        f"{argument} must contain numbers, but could not convert {len(bad)} of its {len(names)} "
+        f"columns: {shown}. {remedy}"
+    )
+
+
+def check_row_names(X: Any, Y: Any) -> None:
+    """Raise a ValueError if X and Y have the same row names in another order.
+
+    Rows are matched by position, as in scikit-learn, so that the responses would be those of other
+    samples. If the names are different texts, a warning is issued.
+    """
+    if not (hasattr(X, "iloc") and hasattr(Y, "iloc")):  # polars has no row names
+        return
+    names_x, names_y = X.index, Y.index
+    if len(names_x) != len(names_y) or names_x.equals(names_y):
+        return
+    if names_x.is_unique and names_y.is_unique and names_x.isin(names_y).all():
+        raise ValueError(
+            "the rows of X and Y have the same names in another order, and are matched by "
+            "position; pass Y.loc[X.index], or, if the order is right, Y.set_axis(X.index)"
+        )
+    if all(isinstance(names[0], str) for names in (names_x, names_y)):
+        place = next(i for i, (a, b) in enumerate(zip(names_x, names_y, strict=True)) if a != b)
+        warnings.warn(
+            f"the rows of X and Y have different names, such as {names_x[place]!r} and "
+            f"{names_y[place]!r} in row {place}; they are matched by position",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)
+    if kind is None:  # polars
+        numeric = getattr(dtype, "is_numeric", None)
+        return numeric is None or bool(numeric()) or str(dtype) in ("Boolean", "Null")
+    if kind in "biufc":
+        return True
+    if str(dtype) == "category":
+        return False
+    if kind != "O" or not hasattr(X, "iloc"):
+        return kind not in "OMmSU"
+    try:  # numbers may be held as objects
+        np.asarray(X.iloc[:, j].dropna(), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _kind(dtype: Any) -> str:
+    """What a column contains, in words."""
+    text = str(dtype).lower()
+    if text.startswith(("cat", "enum")):
+        return "categories"
+    if text.startswith(("date", "time", "duration")):
+        return "dates or times"
+    return "text" if text in ("object", "str", "string", "utf8") else text
+
+
+def as_frame(values: np.ndarray, names: list[str], like: Any) -> Any:
+    """Predictions as a data frame of the library of ``like``, with its index."""
+    if values.ndim == 1:
+        values = values[:, None]
+    if type(like).__module__.partition(".")[0] == "polars":
+        polars = import_optional("polars")
+        return polars.DataFrame({name: values[:, j] for j, name in enumerate(names)})
+    return import_optional("pandas").DataFrame(
+        values, columns=names, index=getattr(like, "index", None)
+    )
+
+
+def check_sample_ids(X: Any, Y: Any) -> None:
+    """Raise a ValueError if the row names of Y are not the samples of X, in the same order."""
+    ids = getattr(X, "sample_ids", None)
+    if ids is None or not hasattr(Y, "iloc"):
+        return
+    names = list(Y.index)
+    if not names or not all(isinstance(name, str) for name in names) or names == list(ids):
+        return
+    known = set(ids)
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        raise ValueError(
+            f"the {len(names)} rows of Y are not the {len(ids)} samples of X in the same order; "
+            "pass X.for_samples(Y.index)"
+        )
+    raise ValueError(
+        f"{len(unknown)} of the {len(names)} rows of Y are not samples of X, such as "
+        f"{first_names(unknown)}; the samples of X are named like {first_names(ids)}. Pass "
+        "X.for_samples(names) and Y.loc[names] with the names that both have, or, if the rows are "
+        "in the same order, Y.to_numpy()"
+    )
+
+
+def check_feature_names(names: Iterable[str], expected: Iterable[str], estimator: str) -> None:
+    """Raise a ValueError if a design names other predictors than those of the fit."""
+    for place, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+        if name != wanted:
+            raise ValueError(
+                f"X must have the predictors that {estimator} was fitted to, in the same order; "
+                f"predictor {place} is {name!r} instead of {wanted!r}"
+            )

@@ -20,7 +20,7 @@ from thinrank.core.progress import with_progress_bar
 from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fitted_data import complete_responses
-from thinrank.estimators.input_types import check_row_names, column_names
+from thinrank.estimators.validation import check_row_names, column_names
 from thinrank.inference.results import Generalization, check_level
 from thinrank.minimize import check_size, seed_from
 

@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import check_array
 
 from thinrank import arrays
-from thinrank.estimators import input_types
+from thinrank.estimators import validation
 from thinrank.estimators.fitted_data import complete_responses
 from thinrank.estimators.validation import check_finite_predictors
 from thinrank.inference.knockoffs import (
@@ -180,12 +180,12 @@ def select_predictors(
 
 def _as_sample(X: Any, Y: Any) -> _Sample:
     """Check predictors and responses, and center and scale them."""
-    input_types.check_kind("X", X)
+    validation.check_kind("X", X)
     responses = complete_responses(Y)
-    input_types.check_row_names(X, Y)
+    validation.check_row_names(X, Y)
     X = encoded_frame(X)[0]
-    input_types.check_columns("X", X)
-    names = input_types.column_names(X)
+    validation.check_columns("X", X)
+    names = validation.column_names(X)
     X = X.toarray() if issparse(X) else arrays.to_numpy(X) if arrays.is_array(X) else X
     predictors = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
     check_finite_predictors(predictors, names)

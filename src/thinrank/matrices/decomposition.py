@@ -13,7 +13,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.factors import Factors
-from thinrank.estimators.input_types import check_columns, check_kind, without_mask
+from thinrank.estimators.validation import check_columns, check_kind, without_mask
 from thinrank.minimize import check_size
 
 # Numbers of an array that is formed for a part of a matrix at a time: 32 MiB in double precision.

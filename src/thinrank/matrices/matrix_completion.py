@@ -11,12 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_number, is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fit import whole_fit
-from thinrank.estimators.validation import check_ridge
 from thinrank.matrices.cells import (
     CENTRES,
     Centre,
@@ -336,7 +335,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         most = min(rows or n_rows, columns or n_columns)
         rank = self._given("rank", most, "the smaller of row_sparsity and column_sparsity")
         if not is_auto(self.ridge):
-            check_ridge("ridge", self.ridge, 'a non-negative number or "auto"')
+            check_number("ridge", self.ridge, 'a non-negative number or "auto"')
         if not (self.center is None or isinstance(self.center, str)) or self.center not in CENTRES:
             raise ValueError(
                 f'center must be None, "columns", "rows" or "both", got {self.center!r}'

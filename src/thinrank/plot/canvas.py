@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.core.imports import import_optional
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.findings import Findings, findings
-from thinrank.estimators.summary import percent, shortened
+from thinrank.estimators.summary import Findings, findings, percent, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

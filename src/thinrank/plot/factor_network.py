@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.core.imports import import_optional
-from thinrank.estimators.findings import Findings
+from thinrank.estimators.summary import Findings
 from thinrank.plot import canvas
 from thinrank.plot.canvas import GRAY, INK, SMALL, names_at, shown_of, strongest
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.estimators.description import observed_r2
-from thinrank.estimators.input_types import column_names
 from thinrank.estimators.responses import responses_of
+from thinrank.estimators.validation import column_names
 from thinrank.losses.families import Bernoulli, Mixed, Multinomial
 from thinrank.plot import canvas
 from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, MARKERS, shorten

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.imports import import_optional
 from thinrank.core.result import Record
-from thinrank.estimators.findings import score_name
+from thinrank.estimators.summary import score_name
 from thinrank.plot import canvas
 from thinrank.plot.canvas import GRAY, INK, POSITIVE
 from thinrank.selection.choice import last_search, one_standard_error, standard_error

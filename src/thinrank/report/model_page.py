@@ -20,8 +20,7 @@ import numpy as np
 from thinrank import plot
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
-from thinrank.estimators.findings import Findings, score_name
-from thinrank.estimators.summary import Summary, percent
+from thinrank.estimators.summary import Findings, Summary, percent, score_name
 from thinrank.plot.canvas import fitted_model, shorten
 from thinrank.plot.name_bars import part_of
 from thinrank.plot.observed_points import draw_pairs, prediction_pairs

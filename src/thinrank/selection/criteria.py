@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import gammaln
+
+from thinrank.core.checks import check_number
 
 # Largest number of rows per sample: near saturation too few degrees of freedom are left to estimate
 # the noise. Rule of thumb.
@@ -86,10 +87,7 @@ class Criterion:
         if not (isinstance(self.name, str) and self.name in CRITERIA):
             raise ValueError(f"name must be one of {_quoted()}, got {self.name!r}")
         for constant in ("per_degree", "per_inflation"):
-            value = getattr(self, constant)
-            number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-            if not (number and 0 <= float(value) < float("inf")):
-                raise ValueError(f"{constant} must be a finite number of at least 0, got {value!r}")
+            check_number(constant, getattr(self, constant))
 
     def penalty(self, observations: float, complexity: Complexity) -> np.ndarray:
         """The penalty that is added to N·log(RSS)."""

@@ -209,7 +209,7 @@ def make_space(
 def check_axes(shape: tuple[int, int], ranks: Any, rows: Any, columns: Any) -> None:
     """Raise a ValueError unless the given values are possible for a matrix of this shape."""
     p, k = shape
-    names, limits = ("rank", "row_sparsity", "column_sparsity"), (min(p, k), p, k)
+    names, limits = ("ranks", "row_sparsities", "column_sparsities"), (min(p, k), p, k)
     for name, values, limit in zip(names, (ranks, rows, columns), limits, strict=True):
         if values is not None:
             _axis(name, values, limit)
@@ -228,5 +228,5 @@ def as_choices(name: str, values: Any) -> list[Any]:
 def _axis(name: str, values: Sequence[Any], limit: int) -> np.ndarray:
     values = as_choices(name, values)
     for value in (value for value in values if value is not None):
-        check_size(name, value, limit, "each value")
+        check_size(f"each of {name}", value, limit, "the most for this data")
     return np.unique([limit if value is None else int(value) for value in values])

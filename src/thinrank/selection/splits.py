@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, check_cv
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import resources
-from thinrank.core.checks import is_list
+from thinrank.core.checks import is_list, naming
 from thinrank.core.contracts import Design, QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.core.result import Sizes
@@ -512,6 +512,9 @@ def make_partitions(
     cv: Any, weight: np.ndarray | None, rows: int, seed: int, groups: Any = None
 ) -> list[Indices]:
     """Training and held-out rows of one partition, or of several if cv is a number and rows few."""
+    if groups is not None and np.shape(groups) != (rows,):
+        got = f"shape {np.shape(groups)}" if np.ndim(groups) else repr(groups)
+        raise ValueError(f"groups must have one entry for each of the {rows} rows of X, got {got}")
     if groups is not None and isinstance(cv, Integral) and int(cv) > 1:
         cv = GroupKFold(int(cv))
     if not isinstance(cv, Integral) or isinstance(cv, bool):
@@ -538,11 +541,12 @@ def given_splits(cv: Any, X: Any, Y: Any = None, groups: Any = None) -> Indices:
         cv = list(cv)
         if not all(isinstance(split, (tuple, list)) and len(split) == 2 for split in cv):
             raise ValueError(f"{expected}, got {cv!r}")
-    elif isinstance(cv, (bool, np.bool_, str)) or not (
+    elif isinstance(cv, (bool, np.bool_, str, type)) or not (
         cv is None or isinstance(cv, Integral) or hasattr(cv, "split")
     ):
         raise ValueError(f"{expected}, got {cv!r}")
-    splits = list(check_cv(cv).split(X, Y, groups))
+    with naming(f"cv={cv!r} cannot split the rows"):
+        splits = list(check_cv(cv).split(X, Y, groups))
     if not splits:
         raise ValueError("cv must have at least one split, got none")
     return splits
@@ -565,8 +569,14 @@ def checked_splits(splits: Iterable[tuple[np.ndarray, np.ndarray]], rows: int) -
 def _positions(rows: np.ndarray, count: int) -> np.ndarray:
     """Positions, from positions or from a mask."""
     rows = np.asarray(rows)
-    if rows.dtype == bool:
+    if rows.shape == (0,):
+        return np.empty(0, dtype=np.int64)
+    mask = rows.dtype == bool
+    if rows.ndim != 1 or rows.dtype.kind not in "biu" or (mask and len(rows) != count):
+        expected = f"positions of rows or a mask of {count} entries"
+        raise ValueError(f"every part of a split of cv must have {expected}, got {rows!r}")
+    if mask:
         rows = np.flatnonzero(rows)
-    if len(rows) and not (rows.min() >= 0 and rows.max() < count):
+    if rows.size and not (rows.min() >= 0 and rows.max() < count):
         raise ValueError(f"cv must give rows from 0 to {count - 1}, got {rows.min()}..{rows.max()}")
     return rows
