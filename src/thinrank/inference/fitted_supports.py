@@ -27,8 +27,8 @@ from thinrank.inference.tangent_model import (
 # 94.6 and 94.8 %, without the low rank 94.9 and 94.8 % (benchmarks/inference.py intervals).
 _CLEAR_LAYER = 20.0
 # Degrees of freedom per predictor from which all predictors are adjusted for: intervals are 1.4 to
-# 1.6 times as wide as with those of the fit, and cover 94.3 to 95.3 % of non-zero coefficients in
-# place of 93.6 to 95.1, and 69 to 83 % of zeros that the fit selected in place of 49 to 71
+# 1.6 times as wide as with those of the fit, and cover 94.3 to 94.9 % of non-zero coefficients in
+# place of 93.6 to 94.8, and 62 to 83 % of zeros that the fit selected in place of 43 to 72
 # (docs/benchmarks/inference_intervals.md).
 _ROWS_FOR_ALL = 2
 

@@ -30,11 +30,11 @@ _CORRECTIONS = {
     "bh": "Benjamini-Hochberg: false discovery rate",
     "by": "Benjamini-Yekutieli: false discovery rate under any dependence",
 }
-# benchmarks/inference.py intervals, 111 fits a setting; docs/guide/how_sure.md.
+# benchmarks/inference.py intervals, 200 fits a setting; docs/guide/how_sure.md.
 _SELECTED = (
     "The fit selected these pairs: intervals of level 0.95 for predictors that it selected by "
-    "chance, with true coefficients of zero, cover zero only 69 to 83 % of the time "
-    '(49 to 71 % with adjust="supports").'
+    "chance, with true coefficients of zero, cover zero only 62 to 83 % of the time "
+    '(43 to 72 % with adjust="supports").'
 )
 
 
