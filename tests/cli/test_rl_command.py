@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import thinrank as tr
 from thinrank.cli import app
+from thinrank.rl.transition_files import read_folder
 
 runner = CliRunner()
 COLUMNS = ["episode", "place", "light", "action", "reward", "terminated"]
@@ -74,6 +75,10 @@ def test_a_folder_of_logs(tmp_path, monkeypatch):
         (lambda t: t.assign(place=np.nan), "column place is empty in line 2"),
         (lambda t: t.assign(light="dim"), "column light must hold numbers"),
         (lambda t: t.assign(action=0.5), "column action must hold whole numbers"),
+        (lambda t: t.assign(terminated=0.5), "column terminated must hold 0 or 1"),
+        (lambda t: t.assign(truncated=0), "column truncated cannot be a state variable; leave"),
+        (lambda t: t.assign(next_place=1.0), "there is no column next_light, but next_place"),
+        (lambda t: t.iloc[1:2], "no line has a next state"),
         (
             lambda t: t.assign(task=1),
             "column task cannot be a state variable, because values.csv has",
@@ -86,6 +91,18 @@ def test_files_that_cannot_be_used(change, told, tmp_path):
     assert result.exit_code == 3
     assert told in re.sub(r"\s+", " ", result.output)
     assert not (tmp_path / "out").exists()
+
+
+def test_lines_of_episodes_may_be_mixed(tmp_path):
+    table = chain(0)
+    table["step"] = table.groupby("episode").cumcount()
+    table.drop(columns="step").to_csv(tmp_path / "sorted.csv", index=False)
+    mixed = table.sort_values(["step", "episode"]).drop(columns="step")
+    mixed.to_parquet(tmp_path / "mixed.parquet")
+    read = read_folder(tmp_path)
+    for name in ("states", "next_states", "episodes"):
+        each = [getattr(log, name) for log, _ in read.values()]
+        np.testing.assert_array_equal(*each)
 
 
 def test_given_next_states_need_no_episodes(tmp_path):

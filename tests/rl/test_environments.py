@@ -1,4 +1,4 @@
-"""Learning from environments, vector environments and Minari, and playing learned policies."""
+"""Learning from environments and Minari, and playing learned policies."""
 
 import pickle
 import sys
@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from thinrank.rl import Identity, MultiTaskFQI, Transitions, evaluate
 from thinrank.rl.gym import log_episodes
@@ -47,6 +46,8 @@ def fqi():
 def test_environments_are_logged_and_learned(fqi):
     assert fqi.n_tasks_ == 2
     assert fqi.policy(0)(np.array([[0.0, 1.0], [3.0, 1.0]])).tolist() == [1, 1]
+    alone = MultiTaskFQI(n_iterations=1).fit("CartPole-v1", n_episodes=2)  # one, without a list
+    assert alone.n_tasks_ == 1
     with pytest.raises(ValueError, match=r"states must be left out for environments.*fit_batch"):
         fqi.fit([Chain(), Chain()], np.zeros((3, 2)))
     with pytest.raises(ValueError, match="states must be given"):
@@ -77,27 +78,6 @@ def test_evaluation_has_an_interval(fqi):
     assert left.value == pytest.approx(-0.1 * (1 - 0.5**10) / 0.5)
     assert left.low == left.high
     assert evaluate(Chain(), lambda state: 0, 1).high == float("inf")
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_vector_environments(mode, fqi):
-    env = SyncVectorEnv([Chain] * 3, autoreset_mode=mode)
-    log = log_episodes(env, n_episodes=7, seed=3)
-    assert len(np.unique(log.episodes)) == 7
-    for episode in range(7):
-        own = log.episodes == episode
-        states, after = log.states[own][:, 0], log.next_states[own][:, 0]
-        np.testing.assert_array_equal(states[1:], after[:-1])  # no step leads to another episode
-        assert log.terminated[own].sum() == int(after[-1] == 4)
-        assert len(states) <= 10
-    np.testing.assert_array_equal(
-        log.next_states[:, 0], np.clip(log.states[:, 0] + 2 * log.actions - 1, 0, 4)
-    )
-    found = fqi.evaluate(SyncVectorEnv([Chain] * 2, autoreset_mode=mode), 6)
-    assert found.n_episodes == 6
-    assert set(np.round((1.0 - found.returns) / 0.1)) <= {2.0, 3.0, 4.0}
-    with pytest.raises(ValueError, match="policy must return 3 actions"):
-        log_episodes(env, lambda states: 1, n_episodes=1)
 
 
 def test_minari(tmp_path, monkeypatch):
@@ -156,6 +136,8 @@ def test_datasets_that_cannot_be_read(monkeypatch):
         from_minari(of(observations={}))
     with pytest.raises(ValueError, match="must have 3 observations, got 2"):
         from_minari(of(observations=np.zeros((2, 2))))
+    with pytest.raises(ValueError, match="with 2 actions must have as many rewards, got shape"):
+        from_minari(of(rewards=None))
     with pytest.raises(TypeError, match="a dataset of Minari or its name, got int"):
         from_minari(3)
     monkeypatch.setitem(sys.modules, "minari", None)

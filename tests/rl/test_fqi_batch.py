@@ -138,6 +138,9 @@ def test_errors():
         MultiTaskFQI(Tabular(8), 2, 0.5).fit_batch([])
     with pytest.raises(ValueError, match="no task has a transition with action 3: its values"):
         MultiTaskFQI(Tabular(8), 4, 0.5, EXACT).fit_batch(log)
+    far = Transitions([0, 1], [0, 10**9], [0.0, 1.0], [1, 0], [False, True])
+    with pytest.raises(ValueError, match="no task has a transition with action 1: its values"):
+        MultiTaskFQI(discount=0.5).fit_batch(far)
     with pytest.raises(ValueError, match="expectation=True needs tasks"):
         MultiTaskFQI(Tabular(8), 3, 0.5, expectation=True).fit_batch(log)
 

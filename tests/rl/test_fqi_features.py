@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
 from thinrank.rl import (
     Fourier,
@@ -122,6 +122,23 @@ def test_default_features_are_finite_and_of_use():
     log = Transitions(broken, [0, 0], [0.0, 0.0], broken, [True, True])
     with pytest.raises(ValueError, match="states must be finite"):
         MultiTaskFQI().fit_batch(log)
+
+
+def test_states_after_an_end_may_be_anything():
+    states = np.random.default_rng(0).standard_normal((20, 2))
+    ended = np.arange(20) % 5 == 4
+    after = np.where(ended[:, None], np.nan, np.roll(states, -1, axis=0))
+    log = Transitions(states, np.arange(20) % 2, np.ones(20), after, ended)
+    fqi = MultiTaskFQI(regressor=Ridge(1.0), n_iterations=2).fit_batch(log)
+    assert np.all(np.isfinite(fqi.q_values(0, states)))
+
+
+@pytest.mark.parametrize("numbers", [[-2, 5], [0, 10**9]])
+def test_numbers_that_are_no_labels_have_a_fourier_basis(numbers):
+    log = Transitions(numbers * 4, [0, 0, 1, 1] * 2, [0.0, 1.0] * 4, numbers * 4, np.ones(8, bool))
+    assert (
+        MultiTaskFQI(regressor=LinearRegression(), n_iterations=2).fit_batch(log).n_features_ == 6
+    )
 
 
 def test_states_that_are_numbers_have_indicators():

@@ -65,6 +65,10 @@ def test_what_is_missing_is_said(monkeypatch):
         log_episodes("classic/cartpole-v0")
     with pytest.raises(ValueError, match="n_episodes must be at least 1"):
         log_episodes("CartPole-v1", n_episodes=0)
+    with pytest.raises(ValueError, match="policy must return actions from 0 to 1, got -1"):
+        log_episodes("CartPole-v1", lambda state: -1)
+    with pytest.raises(TypeError, match="policy must be a function of states or None, got 'left'"):
+        log_episodes("CartPole-v1", "left")
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ImportError, match=r"'\.\[rl\]"):
         log_episodes("CartPole-v1")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_tasks import Table
 
-from thinrank.rl import Tabular, Transitions, fitted_q_evaluation
+from thinrank.rl import Fourier, Tabular, Transitions, fitted_q_evaluation
 
 DISCOUNT = 0.8
 BEHAVIOUR = np.array([[0.5, 0.5], [0.3, 0.7], [0.6, 0.4], [0.5, 0.5]])
@@ -53,6 +53,22 @@ def test_fitted_q_evaluation_is_the_exact_value():
     )
     assert start.value == pytest.approx(exact()[2], rel=0.05)
     assert "fitted Q evaluation" in str(found)
+
+
+def test_values_of_short_logs_do_not_grow_without_end():
+    """Fitted with little penalty, values from three episodes grow from iteration to iteration."""
+    rng, parts = np.random.default_rng(1), []
+    for episode in range(3):
+        state = rng.standard_normal(3)
+        for _ in range(10):
+            after = 0.9 * state + 0.4 * rng.standard_normal(3)
+            parts.append((state, int(rng.integers(2)), 1.0, after, False, episode))
+            state = after
+    columns = [np.array(part) for part in zip(*parts, strict=True)]
+    data = Transitions(*columns[:5], episodes=columns[5])
+    wide = Fourier(np.full(3, -2.0), np.full(3, 2.0), 3)
+    found = fitted_q_evaluation(data, lambda s: (s[:, 0] > 0).astype(int), wide, 2, 0.9)
+    assert -10 < found.low <= found.value <= found.high < 20  # every step returns 1
 
 
 @pytest.mark.parametrize(

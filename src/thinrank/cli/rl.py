@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 # Resamples of the episodes for an interval of the value of a policy: 100 take a minute with long
 # logs.
 _RESAMPLES = 20
-# Penalty of the evaluation: with that of the function, values of short logs diverge.
-_RIDGE = 0.1
 
 
 def rl(
@@ -29,7 +27,7 @@ def rl(
         list[str] | None,
         typer.Argument(
             metavar="[LOGS]...",
-            help="Folders of CSV files (one per task), CSV files, or names of Minari datasets.",
+            help="CSV or Parquet files (one per task), folders of them, names of Minari datasets.",
             show_default="simulated logs",
         ),
     ] = None,
@@ -66,13 +64,13 @@ def rl(
 def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
     """The log of every task, and the names of its state variables."""
     from thinrank.rl.minari import from_minari
-    from thinrank.rl.transition_files import read_file, read_folder
+    from thinrank.rl.transition_files import is_log_file, read_file, read_folder
 
     found: dict[str, tuple[Transitions, list[str]]] = {}
     for name in logs:
         if Path(name).is_dir():
             read = read_folder(Path(name))
-        elif Path(name).suffix == ".csv":
+        elif is_log_file(Path(name)):
             read = {Path(name).stem: read_file(Path(name))}
         else:
             read = {name: (from_minari(name), [])}
@@ -112,7 +110,7 @@ def _learn(
     values = [
         fitted_q_evaluation(
             log, fqi.policy(task), fqi.values_.features, fqi.n_actions_, discount,
-            ridge=_RIDGE, n_resamples=_RESAMPLES, seed=seed,
+            n_resamples=_RESAMPLES, seed=seed,
         )
         for task, log in enumerate(logs)
     ]  # fmt: skip

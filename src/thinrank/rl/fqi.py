@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from thinrank.core.checks import check_callback, check_number, is_list
 from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.result import RecordList
@@ -242,7 +243,7 @@ class MultiTaskFQI(BaseEstimator):
             The fitted estimator.
         """
         _check_parameters(self.get_params(deep=False))
-        tasks = [tasks] if _is_log(tasks) else list(tasks)
+        tasks = list(tasks) if is_list(tasks) and not _is_log(tasks) else [tasks]
         if not tasks:
             raise ValueError("tasks must contain at least one task, but it is empty")
         if all(is_environment(task) for task in tasks):
@@ -319,36 +320,12 @@ class MultiTaskFQI(BaseEstimator):
         return self._iterate(targets, features, seed, log.states.shape[1:])
 
     def q_values(self, task: int, states: Any) -> np.ndarray:
-        """Action values Q(s, ·) of a task.
-
-        Parameters
-        ----------
-        task : int
-            Number of the task.
-        states : array of shape (n_states, ...)
-            The states.
-
-        Returns
-        -------
-        ndarray of shape (n_states, n_actions)
-        """
+        """Action values Q(s, ·) of a task in several states, of shape (n_states, n_actions)."""
         check_is_fitted(self, "values_")
         return self.values_.values(self._task(task), np.asarray(states))
 
     def policy(self, task: int) -> GreedyPolicy:
-        """The greedy policy of a task.
-
-        Parameters
-        ----------
-        task : int
-            Number of the task.
-
-        Returns
-        -------
-        GreedyPolicy
-            ``policy(states)`` returns the actions, an array of shape (n_states,), and
-            ``policy(state)`` the action of one state.
-        """
+        """The greedy policy of a task: the actions of several states, or that of one."""
         check_is_fitted(self, "values_")
         shape = getattr(self, "state_shape_", None)  # earlier versions did not save it
         return GreedyPolicy(self.values_, self._task(task), shape)
@@ -363,24 +340,7 @@ class MultiTaskFQI(BaseEstimator):
         level: float = 0.95,
         seed: int = 0,
     ) -> PolicyValue:
-        """Play episodes with the greedy policy of a task, and estimate its mean return.
-
-        Parameters
-        ----------
-        env : str, gymnasium.Env or gymnasium.vector.VectorEnv
-            The environment.
-        n_episodes : int, default=100
-            Number of episodes.
-        task : int, default=0
-            Number of the task.
-        discount, level, seed
-            As for :func:`thinrank.rl.evaluate`.
-
-        Returns
-        -------
-        PolicyValue
-            The mean return with an interval.
-        """
+        """Play episodes with the greedy policy of a task: :func:`thinrank.rl.evaluate`."""
         policy = self.policy(task)
         return evaluate(env, policy, n_episodes, discount=discount, level=level, seed=seed)
 
@@ -526,8 +486,8 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
             'tune_at must be "every", "doubling" or a collection of iterations, such as '
             f"[{tune_at!r}]; got {tune_at!r}"
         )
-    if not 0 <= tol < float("inf"):
-        raise ValueError(f"tol must be at least 0 and finite, got {tol!r}")
+    check_number("tol", tol)
+    check_callback(parameters["callback"])
 
 
 def _tunes(tune_at: str | Collection[int], iteration: int) -> bool:

@@ -30,15 +30,13 @@ def log_episodes(
 
     Parameters
     ----------
-    env : str, gymnasium.Env or gymnasium.vector.VectorEnv
+    env : str or gymnasium.Env
         The environment.
     policy : callable, default=None
-        ``policy(state) -> action`` for one state, or for several states in a vector environment;
-        uniformly random actions if None. Actions are numbered from 0, here and in the log, even if
-        the environment numbers them differently.
+        ``policy(state) -> action``; uniformly random actions if None. Actions are numbered from 0,
+        here and in the log, even if the environment numbers them differently.
     n_episodes : int, default=100
-        Number of episodes. In a vector environment those that begin first are logged, so that
-        short episodes are not preferred.
+        Number of episodes.
     seed : int, default=0
         Seed of the environment and of the random actions.
 
@@ -55,14 +53,28 @@ def log_episodes(
     """
     if not isinstance(n_episodes, Integral) or n_episodes < 1:
         raise ValueError(f"n_episodes must be at least 1, got {n_episodes!r}")
-    rng = np.random.default_rng(seed)
+    if policy is not None and not callable(policy):
+        raise TypeError(f"policy must be a function of states or None, got {policy!r}")
+    rng, steps = np.random.default_rng(seed), []
     with _opened(env) as environment:
-        many = getattr(environment, "num_envs", None)
-        play = _one_at_a_time if many is None else _several
-        played = play(environment, policy, int(n_episodes), seed, rng)
-    numbers = np.repeat(np.arange(len(played)), [len(steps) for steps in played])
-    columns = zip(*(step for steps in played for step in steps), strict=True)
-    return Transitions(*map(np.array, columns), episodes=numbers)
+        actions = _actions(environment.action_space)
+        for number in range(int(n_episodes)):
+            state, _ = environment.reset(seed=None if number else seed)
+            over = False
+            while not over:
+                action = int(rng.integers(len(actions)) if policy is None else policy(state))
+                if not 0 <= action < len(actions):
+                    raise ValueError(
+                        f"policy must return actions from 0 to {len(actions) - 1}, got {action}"
+                    )
+                seen = np.array(state)  # a copy, because the environment may change it
+                state, reward, terminated, truncated, _ = environment.step(actions[action])
+                after = np.array(state)
+                steps.append((seen, action, float(reward), after, bool(terminated), number))
+                over = terminated or truncated
+    columns = map(np.array, zip(*steps, strict=True))
+    *transitions, episodes = columns
+    return Transitions(*transitions, episodes=episodes)
 
 
 def is_environment(candidate: Any) -> bool:
@@ -71,72 +83,6 @@ def is_environment(candidate: Any) -> bool:
         return True
     has = all(hasattr(candidate, name) for name in ("reset", "step", "action_space"))
     return has and not hasattr(candidate, "sample")
-
-
-_Step = tuple[Any, int, float, Any, bool]
-"""State, action, reward, next state, and whether the episode ended."""
-
-
-def _one_at_a_time(
-    env: Any, policy: Any, n_episodes: int, seed: int, rng: np.random.Generator
-) -> list[list[_Step]]:
-    actions = _actions(env.action_space)
-    episodes: list[list[_Step]] = []
-    for number in range(n_episodes):
-        state, _ = env.reset(seed=seed if number == 0 else None)
-        episode: list[_Step] = []
-        over = False
-        while not over:
-            action = int(rng.integers(len(actions)) if policy is None else policy(state))
-            seen = np.array(state)  # a copy, because the environment may change it
-            after, reward, terminated, truncated, _ = env.step(actions[action])
-            episode.append((seen, action, float(reward), np.array(after), bool(terminated)))
-            state, over = after, terminated or truncated
-        episodes.append(episode)
-    return episodes
-
-
-def _several(
-    env: Any, policy: Any, n_episodes: int, seed: int, rng: np.random.Generator
-) -> list[list[_Step]]:
-    known = np.array(_actions(env.single_action_space))
-    count = int(env.num_envs)
-    mode = str(getattr(env, "metadata", {}).get("autoreset_mode", "NextStep")).lower()
-    states, _ = env.reset(seed=seed)
-    episodes: list[list[_Step]] = [[] for _ in range(n_episodes)]
-    # the episode of each environment; later ones are played too, but not kept
-    current = list(range(count))
-    resets = np.zeros(count, dtype=bool)
-    finished = 0
-    while finished < n_episodes:
-        chosen = rng.integers(len(known), size=count) if policy is None else policy(states)
-        actions = np.asarray(chosen).astype(np.int64)
-        if actions.shape != (count,):
-            raise ValueError(
-                f"policy must return {count} actions, one per environment of the vector "
-                f"environment; got shape {actions.shape}"
-            )
-        seen = np.array(states)
-        states, rewards, terminated, truncated, info = env.step(known[actions])
-        over = np.asarray(terminated) | np.asarray(truncated)
-        after = np.array(states)
-        if "same" in mode:  # the states are those of the next episode already
-            for i in np.flatnonzero(over):
-                after[i] = info["final_obs"][i]
-        for i in np.flatnonzero(~resets):
-            if current[i] < n_episodes:
-                step = seen[i], int(actions[i]), float(rewards[i]), after[i], bool(terminated[i])
-                episodes[current[i]].append(step)
-                finished += bool(over[i])
-            if over[i]:
-                current[i] = max(current) + 1
-        if "disabled" in mode:
-            if over.any():
-                states, _ = env.reset(options={"reset_mask": over})
-        else:
-            # with resets in the next step, that step only returns the new initial state
-            resets = over & ~resets if "next" in mode else resets
-    return episodes
 
 
 def _actions(space: Any) -> list[Any]:

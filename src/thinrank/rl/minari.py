@@ -44,6 +44,9 @@ def from_minari(dataset: Any) -> Transitions:
     parts = [part for part in parts if len(part[1])]
     if not parts:
         raise ValueError("dataset must have at least one episode with a step, but it has none")
+    shapes = sorted({part[0].shape[1:] for part in parts})
+    if len(shapes) > 1:
+        raise ValueError(f"dataset must have observations of one shape, got {shapes}")
     states, actions, rewards, after, ended = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
@@ -77,4 +80,10 @@ def _steps(episode: Any, first: int) -> tuple[np.ndarray, ...]:
         )
     rewards = np.asarray(episode.rewards, dtype=np.float64)
     ended = np.asarray(episode.terminations, dtype=bool)
+    for name, values in (("rewards", rewards), ("terminations", ended)):
+        if values.shape != actions.shape:
+            raise ValueError(
+                f"an episode with {len(actions)} actions must have as many {name}, got shape "
+                f"{values.shape}"
+            )
     return seen[:-1], actions.astype(np.int64) - first, rewards, seen[1:], ended

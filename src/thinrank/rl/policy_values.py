@@ -64,11 +64,10 @@ def evaluate(
 
     Parameters
     ----------
-    env : str, gymnasium.Env or gymnasium.vector.VectorEnv
+    env : str or gymnasium.Env
         The environment.
     policy : callable
-        ``policy(state) -> action`` for one state, or for several states in a vector environment.
-        Actions are numbered from 0.
+        ``policy(state) -> action``. Actions are numbered from 0.
     n_episodes : int, default=100
         Number of episodes.
     discount : float, default=1.0
@@ -132,7 +131,8 @@ def fitted_q_evaluation(
     initial_states : array of shape (n_states, ...), default=None
         States where episodes begin; the first states of the logged episodes if None.
     ridge : float, default=1e-3
-        Penalty of the regressions, in units of the number of transitions.
+        Penalty of the regressions, in units of the number of transitions. It is raised tenfold
+        while the values grow from iteration to iteration.
     n_iterations : int, default=300
         Number of iterations; at least the number of steps that matter.
     n_resamples : int, default=100
@@ -181,27 +181,34 @@ def fitted_q_evaluation(
     own = initial_states is None
     start = pairs(log.states[_first_rows(log)] if own else np.asarray(initial_states))
 
-    def value(weights: np.ndarray) -> float:
-        """The value with each episode counted ``weights`` times."""
+    def value(weights: np.ndarray, penalty: float) -> tuple[float, float]:
+        """The value with each episode counted ``weights`` times, and the penalty used."""
         w = weights[log.episodes]
-        scaled = present.T * w
-        gram = scaled @ present / w.sum() + ridge * np.eye(present.shape[1])
-        inverse = np.linalg.inv(gram)
-        moments = inverse @ (scaled @ log.rewards) / w.sum()
-        step = discount * inverse @ (scaled @ following) / w.sum()
-        theta = np.zeros(present.shape[1])
-        for _ in range(n_iterations):
-            theta = moments + step @ theta
-        return float(np.average(start @ theta, weights=weights if own else None))
+        scaled = present.T * (w / w.sum())
+        gram, rewards, ahead = scaled @ present, scaled @ log.rewards, scaled @ following
+        while True:
+            inverse = np.linalg.inv(gram + penalty * np.eye(len(gram)))
+            first, step = inverse @ rewards, discount * inverse @ ahead
+            theta, change, size = first, first, np.abs(first).max()
+            for _ in range(n_iterations - 1):
+                change = step @ change
+                theta = theta + change
+                if not np.abs(change).max() < 1e3 * max(size, 1e-300):
+                    break
+            if np.abs(change).max() <= size:
+                break
+            penalty *= 10
+        return float(np.average(start @ theta, weights=weights if own else None)), penalty
 
     episodes = int(log.episodes.max()) + 1
+    estimate, penalty = value(np.ones(episodes), ridge)
     rng = np.random.default_rng(seed)
     draws = rng.multinomial(episodes, np.full(episodes, 1 / episodes), size=n_resamples)
-    values = [value(draw.astype(float)) for draw in draws]
+    values = [value(draw.astype(float), penalty)[0] for draw in draws]
     low, high = -np.inf, np.inf
     if n_resamples > 1:
         low, high = map(float, np.quantile(values, [0.5 - level / 2, 0.5 + level / 2]))
-    estimate, method = value(np.ones(episodes)), "fitted Q evaluation"
+    method = "fitted Q evaluation"
     note = "The interval does not contain the error of the linear model."
     return PolicyValue(estimate, low, high, level, episodes, method, np.zeros(0), note)
 

@@ -264,18 +264,11 @@ def logged_targets(
             f"no task has a transition with action {untried}: its values cannot be learned"
         )
     order = np.argsort(log.actions, kind="stable")
-    common = _common_order(log, order)
-    # the transition of every row, or of every row and task
-    places = order if common is None else common
-    first = places if common is None else common[:, 0]
-    by_action = [first[log.actions[first] == action] for action in range(n_actions)]
+    by_action = np.split(order, np.cumsum(np.bincount(log.actions, minlength=n_actions))[:-1])
     blocks = [_block(log, features, index, a) for a, index in enumerate(by_action)]
-    # of several tasks with the same pairs, each has episodes of its own
-    known, episodes = common is None or log.n_tasks == 1, log.episodes[first]
-    sequence = np.lexsort((first, episodes)) if known else None
-    rows = Rows(
-        blocks, log.n_tasks, episodes, log.tasks[first] if common is None else None, sequence
-    )
+    episodes, owner = log.episodes[order], log.tasks[order] if log.n_tasks > 1 else None
+    rows = Rows(blocks, log.n_tasks, episodes, owner, np.lexsort((order, episodes)))
+    places = order[:, None] if owner is None else order
     columns = log.rewards[places], log.next_states[places], ~log.terminated[places]
     return FixedTargets(rows, *columns, discounts, features)
 
@@ -289,14 +282,3 @@ def _block(log: Transitions, features: Features, index: np.ndarray, action: int)
         for task in np.unique(tasks):
             feature_matrix(features, states[tasks == task], f"task {task}, action {action}")
         raise
-
-
-def _common_order(log: Transitions, order: np.ndarray) -> np.ndarray | None:
-    """The transitions of each task as columns, if all tasks have the same pairs in one order."""
-    own = [order[log.tasks[order] == task] for task in range(log.n_tasks)]
-    if len({len(index) for index in own}) > 1:
-        return None
-    columns = np.stack(own, axis=1)
-    states, actions = log.states[columns], log.actions[columns]
-    same = np.array_equal(actions, np.broadcast_to(actions[:, :1], actions.shape))
-    return columns if same and np.all(states == states[:, :1]) else None

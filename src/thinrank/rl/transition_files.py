@@ -1,4 +1,4 @@
-"""Logs in folders of CSV files, one file per task, and values of logged states as CSV."""
+"""Logs in folders of CSV or Parquet files, one per task, and values of logged states as CSV."""
 
 from __future__ import annotations
 
@@ -10,64 +10,81 @@ from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.transitions import Transitions
 
 _NEEDED = "action", "reward", "terminated"
-_NEXT = "next_"
+_NEXT, _KINDS = "next_", (".csv", ".parquet")
 # columns of the table of values, besides one value_0, value_1, … per action
 _RESULTS = "task", "policy", "value"
 
 
+def is_log_file(path: Path) -> bool:
+    """Whether a path ends like that of a log."""
+    return path.suffix in _KINDS
+
+
 def read_folder(folder: Path) -> dict[str, tuple[Transitions, list[str]]]:
-    """The log of every CSV file of a folder and the names of its state variables, by file name.
+    """The log of every CSV or Parquet file of a folder and the names of its state variables.
 
     Files have the columns action, reward, terminated (0 or 1) and optionally episode; all others
     are state variables. A column ``next_x`` holds the next value of the variable x. Without such
     columns the next state is in the next line of the episode, and the last line of an episode that
     is not terminated is left out.
     """
-    files = sorted(folder.glob("*.csv"))
+    files = sorted(filter(is_log_file, folder.iterdir()))
     if not files:
-        raise ValueError(f"{folder}: there is no CSV file, one per task")
+        raise ValueError(f"{folder}: there is no CSV or Parquet file, one per task")
     return {file.stem: read_file(file) for file in files}
 
 
 def read_file(file: Path) -> tuple[Transitions, list[str]]:
-    """The log in a CSV file, and the names of the state variables."""
+    """The log in a file, and the names of the state variables."""
     import pandas as pd  # as long to import as the rest of the package
 
-    table = pd.read_csv(file)
-    missing = [name for name in _NEEDED if name not in table]
-    if missing:
-        raise ValueError(f"{file}: there is no column {missing[0]}")
-    known = {*_NEEDED, "episode"}
+    try:
+        table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+    for name in _NEEDED:
+        if name not in table:
+            told = ", ".join(map(str, table))
+            raise ValueError(f"{file}: there is no column {name}, only {told}")
     after = [name for name in table if name.startswith(_NEXT) and name[len(_NEXT) :] in table]
-    names = [name for name in table if name not in known and name not in after]
+    names = [name for name in table if name not in (*_NEEDED, "episode", *after)]
     if not names:
         raise ValueError(f"{file}: there is no column of a state variable")
-    for name in names:
+    for name in table:
         if name in _RESULTS or name.startswith("value_"):
             raise ValueError(
                 f"{file}: column {name} cannot be a state variable, because values.csv has one "
                 "of this name; rename it, or give every task a file of its own without it"
             )
-    for name in table:
-        if name in ("task", "policy", "value"):
-            raise ValueError(f"{file}: column {name} has a name of the results; rename it")
+        if name in ("done", "truncated"):
+            raise ValueError(
+                f"{file}: column {name} cannot be a state variable; leave it out: terminated says "
+                "where episodes end, and episode where they were cut off"
+            )
         if not pd.api.types.is_numeric_dtype(table[name]):
             raise ValueError(f"{file}: column {name} must hold numbers")
         empty = np.flatnonzero(table[name].isna())
         if len(empty):
             raise ValueError(f"{file}: column {name} is empty in line {empty[0] + 2}")
-    states, ended = table[names].to_numpy(), table["terminated"].to_numpy() != 0
-    count = np.zeros(len(table), dtype=np.int64)
+    if after and len(after) < len(names):
+        lacking = next(name for name in names if _NEXT + name not in after)
+        raise ValueError(f"{file}: there is no column {_NEXT}{lacking}, but {after[0]}")
+    if not table["terminated"].isin([0, 1]).all():
+        raise ValueError(f"{file}: column terminated must hold 0 or 1")
+    episodes = None
     if "episode" in table:
-        count = np.unique(table["episode"], return_inverse=True)[1]
+        table = table.sort_values("episode", kind="stable")
+        episodes = np.unique(table["episode"], return_inverse=True)[1]
+    states, ended = table[names].to_numpy(), table["terminated"].to_numpy() != 0
     kept = np.ones(len(table), dtype=bool)
-    if len(after) == len(names):
+    if after:
         following = table[[_NEXT + name for name in names]].to_numpy()
     else:
-        following = np.append(states[1:], states[:1], axis=0)
-        last = np.append(count[1:] != count[:-1], True)
-        kept = ended | ~last
-        following = np.where(ended[:, None], states, following)
+        following = np.where(ended[:, None], states, np.append(states[1:], states[:1], axis=0))
+        one = np.zeros(len(table)) if episodes is None else episodes
+        kept = ended | ~np.append(one[1:] != one[:-1], True)
+        if not kept.any():
+            raise ValueError(f"{file}: no line has a next state, or is terminated")
     actions = table["action"].to_numpy()
     if not np.array_equal(actions, np.round(actions)):
         raise ValueError(f"{file}: column action must hold whole numbers from 0")
@@ -77,7 +94,7 @@ def read_file(file: Path) -> tuple[Transitions, list[str]]:
         table["reward"].to_numpy()[kept],
         following[kept],
         ended[kept],
-        episodes=count[kept] if "episode" in table else None,
+        episodes=None if episodes is None else episodes[kept],
     )
     return log, names
 
