@@ -20,27 +20,14 @@ import time
 
 import numpy as np
 from output import arguments_of, how, in_own_process, peak_beyond, publish, table
+from paper.printed import printed_seconds
+from paper.timing import problem
 from rich.console import Console
 
 import thinrank as tr
 
-PAPER_GDT = {1: 0.11, 5: 0.20, 10: 0.51, 20: 2.14, 50: 29.3, 100: 235.8}
 # Seconds after which gradient descent is stopped; the table marks such runs.
 GDT_LIMIT = 120.0
-
-
-def problem(zeta: int, dtype: str = "float64") -> tuple[np.ndarray, np.ndarray, tr.Factors, dict]:
-    """The data of the paper's running-time table, and the sizes to fit with."""
-    root = int(zeta**0.5)
-    n, p, k, rank = 50 * zeta, 80 * zeta, 50 * root, 4 * root
-    rows, columns = 10 * zeta, min(10 * zeta, k)  # more than k from ζ = 50 on: dense
-    X, Y, truth = tr.datasets.make_two_way_sparse(n, p, k, rank, rows, columns)
-    sizes = {
-        "rank": rank,
-        "row_sparsity": int(1.2 * rows),
-        "column_sparsity": min(int(1.2 * columns), k),
-    }
-    return X.astype(dtype), Y.astype(dtype), truth, sizes
 
 
 # With --wide: true rank, rows and columns, which the fits are given, and the memory order of X.
@@ -87,7 +74,7 @@ def measure(zeta: int) -> list[dict]:
                 "seconds": seconds,
                 "product_seconds": product,
                 "ratio": seconds / product,
-                "paper_gdt_seconds": PAPER_GDT.get(zeta),
+                "paper_gdt_seconds": printed_seconds("GDT", zeta),
                 "iterations": None if est is None else est.n_iter_,
                 "stopped": seconds > GDT_LIMIT,
                 "error": None if est is None else relative_error(est, truth),
@@ -103,8 +90,8 @@ def relative_error(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> flo
 
 def memory(zeta: int, dtype: str, order: str) -> float:
     """Peak resident set beyond what was resident before, divided by the size of X."""
-    X, Y, _, sizes = problem(zeta, dtype)
-    X = np.asarray(X, order=order)
+    X, Y, _, sizes = problem(zeta)
+    X, Y = np.asarray(X, dtype, order=order), Y.astype(dtype)
     tr.SparseReducedRankRegressor(2, 5, 5).fit(X[:40, :20], Y[:40, :10])
     X.T @ Y
     return peak_beyond(lambda: fit(X, Y, sizes, "pursuit")) / X.nbytes

@@ -85,7 +85,7 @@ def _total(found: Seconds) -> float:
 
 
 @cache
-def problem(zeta: int, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+def problem(zeta: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, Factors, dict[str, int]]:
     """Draw the data of the paper's running-time table; the process that times fits keeps them.
 
     n = 50, p = 80 and s1* = s2* = 10 are multiplied by ζ, k = 50 and r = 4 by ⌊√ζ⌋; all columns are
@@ -94,17 +94,17 @@ def problem(zeta: int, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, int
     root = int(zeta**0.5)
     n, p, k, rank = 50 * zeta, 80 * zeta, 50 * root, 4 * root
     rows, columns = 10 * zeta, min(10 * zeta, k)
-    X, Y, _ = make_two_way_sparse(n, p, k, rank, rows, columns, random_state=seed)
+    X, Y, truth = make_two_way_sparse(n, p, k, rank, rows, columns, random_state=seed)
     sizes = {
         "rank": rank,
         "row_sparsity": int(1.2 * rows),
         "column_sparsity": min(int(1.2 * columns), k),
     }
-    return X, Y, sizes
+    return X, Y, truth, sizes
 
 
 def _timed(method: str, zeta: int, seed: int) -> Seconds:
-    X, Y, sizes = problem(zeta, seed)
+    X, Y, _, sizes = problem(zeta, seed)
     if method in ("GDT", "pursuit"):
         return _timed_solver(method, X, Y, sizes)
     est = _baseline(method, X.shape[0], X.shape[1], Y.shape[1], sizes["rank"])

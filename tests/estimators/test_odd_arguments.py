@@ -76,53 +76,6 @@ def test_other_arguments_too_large_for_floats(argument):
         )
 
 
-ODD = [np.array(1), np.array(["auto", "auto"])]
-
-
-@pytest.mark.parametrize("value", ODD, ids=repr)
-@pytest.mark.parametrize(
-    ("make", "names"),
-    [
-        (tr.SparseReducedRankRegressor, ["rank", "row_sparsity", "criterion", "refit_rule"]),
-        (tr.SparseSVD, ["rank", "background"]),
-        (tr.SparsePCA, ["rank", "column_sparsity"]),
-        (tr.SparseMatrixCompletion, ["rank", "center"]),
-        (tr.SparseLowRankGraph, ["rank", "kind", "diagonal"]),
-        (tr.baselines.ReducedRankRegression, ["rank"]),
-        (tr.baselines.RankConstrainedGroupLasso, ["rank", "penalty"]),
-        (tr.baselines.JointRankRowSelection, ["rank"]),
-        (tr.baselines.ExclusiveExtraction, ["rank"]),
-        (tr.baselines.DoubleProjectedPenalization, ["rank"]),
-        (tr.baselines.ThresholdingSVD, ["rank"]),
-        (tr.baselines.SeparateRidges, ["penalty"]),
-    ],
-)
-def test_arrays_in_place_of_a_single_value(make, names, value):
-    X = np.abs(np.add.outer(np.arange(6.0), np.arange(6.0)) % 5)
-    alone = make in (tr.SparseSVD, tr.SparsePCA, tr.SparseMatrixCompletion, tr.SparseLowRankGraph)
-    for name in names:
-        with pytest.raises(ValueError, match=f"^{name} must be"):
-            make(**{name: value}).fit(*((X,) if alone else (X, X)))
-
-
-@pytest.mark.parametrize("cv", [True, "5", np.array(3), [1, 2], [(1, 2, 3)]])
-@pytest.mark.parametrize(
-    "estimator", [tr.SparseReducedRankRegressorCV(), tr.baselines.SeparateRidges()]
-)
-def test_splits_that_are_none(estimator, cv):
-    with pytest.raises(ValueError, match=r"^cv must be a number of folds, a splitter or a list"):
-        clone(estimator).set_params(cv=cv).fit(*data(None))
-
-
-def test_a_single_value_in_place_of_a_list():
-    for name in ("ranks", "row_sparsities", "ridges", "always_keep"):
-        wrong = tr.SparseReducedRankRegressorCV([1], [2], [2], [0.0]).set_params(
-            **{name: np.array(1)}
-        )
-        with pytest.raises(ValueError, match=r"must be a list of .*got array\(1\)"):
-            wrong.fit(*data(None))
-
-
 def test_objects_with_an_operator():
     X, Y = data(None)
     est = tr.SparseReducedRankRegressor(1, 2, 2)
