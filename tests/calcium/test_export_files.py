@@ -234,7 +234,7 @@ def test_what_is_not_ours_is_never_removed(tmp_path, imaging):
     (tmp_path / "photographs").mkdir()
     for i in range(5):
         (tmp_path / "photographs" / f"{i}.jpg").touch()
-    with pytest.raises(FileExistsError, match=r"0\.jpg, 1\.jpg, 2\.jpg and 2 more"):
+    with pytest.raises(FileExistsError, match=r"0\.jpg, 1\.jpg, 2\.jpg, …"):
         export_results(imaging, tmp_path / "photographs", overwrite=True)
     (tmp_path / "file").touch()
     with pytest.raises(FileExistsError, match="is a file, not a folder"):

@@ -178,6 +178,8 @@ def test_files_that_are_no_movies(movie, tmp_path):
         (np.zeros((1, 4, 4)), "single frame"),
         (np.zeros((0, 4, 4)), "empty"),
         (np.zeros((9, 4, 4)), "constant"),
+        (np.where(np.arange(9)[:, None, None] == 3, np.nan, np.eye(9)[:, :4, None]), "NaN in some"),
+        (np.eye(9)[:, :4, None] * 1e30, "values up to 1e\\+30; change their unit"),
         (np.full((9, 4, 4), np.inf), "infinity"),
         (np.zeros((9, 4, 4), dtype=complex), "real numbers"),
         (np.ma.masked_array(np.zeros((9, 4, 4))), "masked"),

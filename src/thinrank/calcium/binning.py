@@ -101,7 +101,10 @@ def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> B
             difference *= np.float32(0.5 * (even / length) ** 0.5)
             rough[here] = np.moveaxis(difference, 0, 2)
     if not live.any():
-        raise MovieError(movie.name, "is constant")
+        raise MovieError(movie.name, "is constant, or all pixels are NaN in some frame")
+    largest = float(np.abs(values).max())
+    if not 1e-12 < largest < 1e12:  # squares are computed in single precision
+        raise MovieError(movie.name, f"has values up to {largest:.1g}; change their unit")
     return BinnedMovie(values, rough, length, mean, live)
 
 
@@ -157,11 +160,7 @@ class RestingLevel:
 
 
 def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarray:
-    """Interpolate levels between knots.
-
-    Shapes: ``levels`` (n_knots, n_pixels), ``knots`` (n_knots,), result (n_frames, n_pixels), or
-    (1, n_pixels) if there is a single knot.
-    """
+    """Levels, (n_knots, n_pixels), in all frames, or in a single one if there is a single knot."""
     if len(knots) == 1:
         return levels
     times = np.clip(np.arange(frames), knots[0], knots[-1])

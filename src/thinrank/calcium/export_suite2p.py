@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import median_filter
 from scipy.stats import skew
 
 from thinrank.calcium.imaging import with_rejected
@@ -103,6 +102,7 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
     frame_rate = float(imaging.frame_rate)
     diameter = max(1, round(2 * float(np.sqrt(typical / np.pi))))
     mean = np.asarray(imaging.mean_image_, dtype=np.float32)
+    dark, bright = np.nanpercentile(mean, [1, 99])
     return {
         "Ly": height,
         "Lx": width,
@@ -123,7 +123,7 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
         "diameter": diameter,
         "aspect": 1.0,
         "meanImg": mean,
-        "meanImgE": _enhanced(mean, diameter),
+        "meanImgE": np.clip((mean - dark) / max(bright - dark, 1e-30), 0, 1).astype(np.float32),
         "Vcorr": np.asarray(imaging.pixel_energy_, dtype=np.float32),
         "badframes": np.zeros(imaging.traces_.shape[1], dtype=bool),
         # for suite2p's conversion to NWB
@@ -131,16 +131,3 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
         "data_path": [""],
         "suite2p_version": "written by thinrank",
     }
-
-
-def _enhanced(image: np.ndarray, diameter: int) -> np.ndarray:
-    """The mean image with the same brightness and contrast everywhere, from 0 to 1.
-
-    As in suite2p: the difference from the median of the surroundings, divided by the median of its
-    size there, with −6 shown as 0 and 6 as 1. Pixels that are NaN are dark.
-    """
-    filled = np.nan_to_num(image)
-    difference = filled - median_filter(filled, 4 * diameter + 1, mode="nearest")
-    contrast = median_filter(np.abs(difference), 4 * diameter + 1, mode="nearest")
-    scaled = difference / (contrast + np.finfo(np.float32).tiny)
-    return np.clip((scaled + 6) / 12, 0, 1).astype(np.float32)

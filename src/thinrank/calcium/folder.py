@@ -14,8 +14,6 @@ from thinrank.core.files import atomic_folder, clear_unfinished
 SUMMARY = "summary.json"
 """Name of the file that describes the results and lists all files; it is written last."""
 
-_NAMED_IN_ERRORS = 3  # at most this many file names in a message, to keep it on one line
-
 
 def read_json(path: Path) -> Any:
     """What is in a JSON file; a ValueError that names it if it is something else."""
@@ -67,8 +65,7 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
         name for name in _files(target) if name not in written
     ]
     if foreign:
-        more = len(foreign) - _NAMED_IN_ERRORS
-        names = ", ".join(foreign[:_NAMED_IN_ERRORS]) + (f" and {more} more" if more > 0 else "")
+        names = ", ".join([*foreign[:3], *["…"] * (len(foreign) > 3)])
         raise FileExistsError(
             f"{target} will not be overwritten: it holds {names}, which was not written by thinrank"
         )

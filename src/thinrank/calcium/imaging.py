@@ -319,9 +319,8 @@ class CalciumImaging(BaseEstimator):
             optional = name in (*_WIDTHS, "neuropil")
             if not good and not (optional and is_auto(value)):
                 auto = ', or "auto"' if optional else ""
-                raise ValueError(
-                    f"{name} must be above {least:g} and below {most:g}{auto}, got {value!r}"
-                )
+                above = "at least 0" if least < 0 else f"above {least:g}"
+                raise ValueError(f"{name} must be {above} and below {most:g}{auto}, got {value!r}")
         given = not all(map(is_auto, (self.rank, self.row_sparsity, self.column_sparsity)))
         if self.detection == "local" and given:
             raise ValueError(

@@ -31,7 +31,7 @@ from thinrank.calcium.low_rank import fit_low_rank, given_sizes, separable
 from thinrank.calcium.readers import Movie
 from thinrank.calcium.regions import body_of, region_of, shape_score
 from thinrank.calcium.search import LocalNeuron, Search, stacked
-from thinrank.calcium.traces import estimate_decay, extract_targets, spikes_of
+from thinrank.calcium.traces import estimate_decay, extract_traces, spikes_of
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Status
@@ -49,7 +49,7 @@ _USUAL_RADIUS = 5.0
 # If the radius of what is found differs by more than the first factor from that of the search, or
 # is smaller than the given radius by more than the second one, the search begins again with it, at
 # most this many times in all.
-_TOLERANCE, _TOO_LARGE, _MOST_TRIALS = 1.1, 1.5, 6
+_TOLERANCE, _TOO_LARGE, _MOST_TRIALS = 1.1, 1.5, 3
 # Smallest and largest radius that is estimated, in pixels.
 _RADII = (1.5, 15.0)
 # Smallest height of the largest transient of a neuron, in units of noise and background: in the
@@ -156,13 +156,13 @@ def fit_movie(
     spikes = np.zeros((len(found.neurons), frames), dtype=np.float32)
     if found.neurons:
         weights = np.divide(1, scale**2, out=np.zeros_like(scale), where=scale > 0)
-        targets = extract_targets(
+        targets = extract_traces(
             movie, footprints, weights, found.background, (knots, baseline), begin("traces")
         )
         if decay is None:
-            decay = estimate_decay(targets.targets().T.astype(np.float32))
-        rows = None if found.theta is None else found.theta.row_support
-        spikes = spikes_of(targets, decay, rows, begin("spikes"))
+            decay = estimate_decay(targets.T)
+        begin("spikes")
+        spikes = spikes_of(targets, decay, None if found.theta is None else found.theta.row_support)
     decay = usual if decay is None else decay
     traces = lfilter([1.0], [1.0, -decay], spikes, axis=1).astype(np.float32)
     score, fault = _judged(found, traces)
@@ -241,6 +241,7 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
         seen = float(np.clip(np.sqrt(max(square, 0)), *_RADII))
         if not auto and seen > radius / _TOO_LARGE:
             break  # as given: only one that is far too large would join neighbors
+        auto = True
         right = radius / _TOLERANCE < seen < radius * _TOLERANCE
         radius = seen
         if right:

@@ -86,7 +86,8 @@ class Movie:
         for axis, part in zip(self._axes, (frames, slice(first, last), slice(None)), strict=True):
             key[axis] = part
         try:
-            block = np.array(self.frames[tuple(key)], dtype=np.float32, order="C")
+            with np.errstate(over="ignore"):
+                block = np.array(self.frames[tuple(key)], dtype=np.float32, order="C")
         except (OSError, RuntimeError, ValueError) as error:  # h5py or zarr, of a damaged file
             raise MovieError(self.name, f"cannot be read to the end ({error})") from error
         except MemoryError:

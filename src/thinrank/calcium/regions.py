@@ -12,11 +12,9 @@ _AROUND = np.ones((3, 3), dtype=bool)
 
 
 def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
-    """Pixels at which a footprint is at least a fraction of its maximum.
+    """Rows and columns of the pixels at which a footprint is at least a fraction of its maximum.
 
     Only the connected component that contains the maximum is returned, with its holes filled.
-
-    Shapes: ``footprint`` (height, width), result (n_pixels, 2).
     """
     peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
     pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
@@ -24,10 +22,7 @@ def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def body_of(footprint: np.ndarray, radius: float) -> np.ndarray:
-    """Where a smoothed footprint is at least 0.4 of its maximum, around the maximum.
-
-    Shapes: ``footprint`` (height, width), result (n_pixels, 2).
-    """
+    """Where a smoothed footprint is at least 0.4 of its maximum, around the maximum."""
     return region_of(_smooth(footprint, 0.4 * radius), 0.4)
 
 
@@ -81,20 +76,14 @@ _HALF = 14
 
 
 def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A region as a boolean image.
-
-    Shapes: ``region`` (n_pixels, 2), result (height, width).
-    """
+    """A region as a boolean image."""
     mask = np.zeros(shape, dtype=bool)
     mask[tuple(inside(region, shape).T)] = True
     return mask
 
 
 def inside(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The pixels of a region that are in an image.
-
-    Shapes: ``region`` (n_pixels, 2), result (n_pixels_inside, 2).
-    """
+    """The pixels of a region that are in an image."""
     return region[np.all((region >= 0) & (region < np.array(shape)), axis=1)]
 
 
@@ -103,8 +92,6 @@ def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarra
 
     A square that would reach beyond the edge is moved inside, so that it holds nothing but pixels
     of the image: padding would show as dark strips and change the range of the colors.
-
-    Shapes: ``image`` (height, width).
     """
     row, column = (
         int(np.clip(round(float(place)) - _HALF, 0, max(length - 2 * _HALF - 1, 0)))

@@ -190,10 +190,7 @@ def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
 
 
 def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:
-    """Convert regions to a list of integer arrays of distinct rows and columns.
-
-    Shapes: ``regions`` (n_pixels, 2), result (n_pixels, 2).
-    """
+    """Regions as a list of integer arrays of distinct rows and columns."""
     if isinstance(regions, np.ndarray) and regions.dtype != object:
         return _from_image(regions, name)
     if not isinstance(regions, Sequence) or isinstance(regions, str):

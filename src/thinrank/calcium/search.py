@@ -33,11 +33,6 @@ _REACH = 2.2
 _ALTERNATIONS, _PASSES = 4, 4
 # A seed's footprint ends where it is below this fraction of its maximum.
 _EDGE = 0.15
-# Two components are the same neuron if their centers are nearer than this, in radii; or if their
-# traces correlate by more than .4 within 1.2 radii or .6 within 4 radii; or if the cosine of their
-# footprints exceeds .6, whatever their traces: light that moves within a neuron looks like two. Of
-# 2100 neurons in 30 movies 10 have a neighbor with a larger cosine.
-_SAME_PLACE = 0.6
 
 
 @dataclass(eq=False)
@@ -143,7 +138,12 @@ class Search:
         return float(output.max()) >= self.least_peak * unit
 
     def _merged(self, neurons: list[LocalNeuron], shape: tuple[int, int]) -> list[LocalNeuron]:
-        """Drop the fainter of two components that are the same neuron, of right shape if one is."""
+        """Drop the fainter of two components that are the same neuron, of right shape if one is.
+
+        They are if their traces correlate by more than .4 within 1.2 radii or .6 within 4 radii, or
+        if the cosine of their footprints exceeds .6, whatever their traces: light that moves within
+        a neuron looks like two. Of 2100 neurons in 30 movies 10 have a neighbor with a larger one.
+        """
         if len(neurons) < 2:
             return neurons
         energy = [neuron.energy for neuron in neurons]
@@ -158,8 +158,7 @@ class Search:
         smooth = stacked(order, images, shape)  # noise makes cosines small
         products = (smooth @ smooth.T).toarray()
         norms = np.sqrt(np.diag(products))
-        same = alike | (products > 0.6 * np.outer(norms, norms))
-        same = (apart < _SAME_PLACE) | (same & (apart <= 4))
+        same = (alike | (products > 0.6 * np.outer(norms, norms))) & (apart <= 4)
         kept: list[int] = []
         for n in range(len(order)):
             if not same[n, kept].any():

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 from scipy.sparse import csr_array, kron, vstack
 
 from thinrank.calcium.binning import Background, interpolated
 from thinrank.calcium.deconvolution import Segments, deconvolve
 from thinrank.calcium.readers import Movie
 
-# Passes over all neurons with traces at least 0, and with spikes at least 0. Rules of thumb.
-_PASSES, _SPIKE_PASSES = 10, 2
 # Penalty of a spike, in units of log(n_frames) variances of the noise.
 _PENALTY = 2.0
 # Largest estimate of the decay, a decay time of 200 frames; slow changes of the baseline give
@@ -67,49 +63,15 @@ def estimate_decay(Y: np.ndarray) -> float:
     return float(np.clip(before @ after / energy, 0.0, _LARGEST_DECAY)) if energy > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class FrameTraces:
-    """What the movie says about each neuron in each frame."""
-
-    # (n_neurons, n_frames) inner products of the footprints and the frames, without baseline and
-    # background
-    seen: np.ndarray
-    # (n_neurons, n_neurons) the same inner products for the footprints themselves
-    overlap: np.ndarray
-
-    def targets(self) -> np.ndarray:
-        """Traces with noise, at least 0 where neurons overlap; of shape (n_neurons, n_frames)."""
-        return self.without_others(self.separated(lambda _: None))
-
-    def without_others(self, traces: np.ndarray) -> np.ndarray:
-        """What the movie shows of each neuron if the other traces are right; medians are 0."""
-        size = np.diag(self.overlap)[:, None]
-        targets = traces + (self.seen - self.overlap @ traces) / size
-        return np.asarray(targets - np.median(targets, axis=1, keepdims=True))
-
-    def separated(self, progress: Callable[[float], None]) -> np.ndarray:
-        """Traces at least 0, one neuron after another until they hardly change."""
-        size = np.diag(self.overlap)
-        seen = self.seen - np.median(self.seen, axis=1, keepdims=True)
-        traces = np.maximum(seen / size[:, None], 0)
-        near = [np.flatnonzero(row) for row in self.overlap]
-        for turn in range(_PASSES):
-            progress(turn / _PASSES)
-            for n, others in enumerate(near):
-                rest = seen[n] - self.overlap[n, others] @ traces[others]
-                traces[n] = np.maximum(traces[n] + rest / size[n], 0)
-        return traces
-
-
-def extract_targets(
+def extract_traces(
     movie: Movie,
     footprints: csr_array,
     weights: np.ndarray,
     background: Background | None,
     baseline: tuple[np.ndarray, np.ndarray],
     progress: Callable[[float], None],
-) -> FrameTraces:
-    """Read a movie once and collect the inner products of its frames with the footprints.
+) -> np.ndarray:
+    """Read a movie once: the trace of each neuron without the others, with noise.
 
     ``weights``: inverse variances of the pixels. ``baseline``: its knots and levels there.
     """
@@ -135,7 +97,21 @@ def extract_targets(
         seen -= wide(cells)
         overlap -= wide((means @ footprints.T).toarray())
         rest -= wide(means @ levels.T)
-    return FrameTraces(seen - interpolated(rest.T, knots, movie.shape[0]).T, overlap)
+    return _separated(seen - interpolated(rest.T, knots, movie.shape[0]).T, overlap)
+
+
+def _separated(seen: np.ndarray, overlap: np.ndarray) -> np.ndarray:
+    """Traces with noise, at least 0 where neurons overlap, from the inner products."""
+    size = np.diag(overlap)[:, None]
+    seen = seen - np.median(seen, axis=1, keepdims=True)
+    traces = np.maximum(seen / size, 0)
+    near = [np.flatnonzero(row) for row in overlap]
+    for _ in range(3):  # further passes change nothing
+        for n, others in enumerate(near):
+            rest = seen[n] - overlap[n, others] @ traces[others]
+            traces[n] = np.maximum(traces[n] + rest / size[n], 0)
+    targets = traces + (seen - overlap @ traces) / size
+    return np.asarray(targets - np.median(targets, axis=1, keepdims=True))
 
 
 def weighted_sums(
@@ -154,25 +130,9 @@ def weighted_sums(
     return sums
 
 
-def spikes_of(
-    traces: FrameTraces,
-    decay: float,
-    frames: np.ndarray | None,
-    progress: Callable[[float], None],
-) -> np.ndarray:
-    """Separate the traces of overlapping neurons and find their spikes.
-
-    ``frames``: the frames that may have spikes; None to choose them for each neuron.
-    """
-    clean = traces.separated(lambda share: progress(share / 2))
-    spikes = np.zeros(clean.shape, dtype=np.float32)
-    for turn in range(_SPIKE_PASSES):
-        progress((1 + turn / _SPIKE_PASSES) / 2)
-        targets = traces.without_others(clean)
-        if frames is None:
-            spikes = deconvolve(targets, decay, penalty=_PENALTY)
-        else:
-            segments = Segments(frames, decay, clean.shape[1])
-            spikes[:] = [segments.increments(target) for target in targets]
-        clean = lfilter([1.0], [1.0, -decay], spikes, axis=1)
-    return spikes
+def spikes_of(targets: np.ndarray, decay: float, frames: np.ndarray | None) -> np.ndarray:
+    """Spikes of traces. ``frames``: those that may have any; None to choose them."""
+    if frames is None:
+        return deconvolve(targets, decay, penalty=_PENALTY)
+    segments = Segments(frames, decay, targets.shape[1])
+    return np.array([segments.increments(target) for target in targets], dtype=np.float32)

@@ -148,13 +148,13 @@ def calcium(
     if simulate == (movie is not None):
         raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
     for_nwb = {"--session-start": session_start, "--subject": subject, "--device": device}
-    given = [option for option, value in for_nwb.items() if value is not None]
-    if given and not nwb:
-        raise typer.BadParameter("is for the NWB file; give --nwb too", param_hint=given[0])
+    unused = [option for option, value in for_nwb.items() if value is not None and not nwb]
+    if unused:
+        raise typer.BadParameter("is for the NWB file; give --nwb too", param_hint=unused[0])
     for file in (movie, labels, accept):
         if file is not None and not file.exists():
             raise UnusableArgumentError(f"{file}: there is no such file")
-    settings: dict[str, Any] = {
+    given: dict[str, Any] = {
         "frame_rate": _frame_rate(movie, frame_rate, output),
         "rank": number(rank, int, ("auto",), "--rank"),
         "row_sparsity": number(rows, int, ("auto",), "--rows"),
@@ -162,10 +162,12 @@ def calcium(
         "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
         "baseline": baseline,
         "register": register,
+        "neuropil": neuropil,
+        "neuron_radius": neuron_radius,
+        "smoothing": smoothing,
+        "background": background,
     }
-    optional = {"neuron_radius": neuron_radius, "smoothing": smoothing, "background": background}
-    optional["neuropil"] = neuropil
-    settings |= {name: value for name, value in optional.items() if value is not None}
+    settings = {name: value for name, value in given.items() if value is not None}
     # check everything that can fail before the fit, which takes long
     check_before_fit(check_destination, out, overwrite)
     for library in ("matplotlib", "tifffile", *["pynwb"] * nwb):
@@ -286,14 +288,13 @@ def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Ou
 
 def _settings(given: dict[str, Any], imaging: CalciumImaging, seconds: float) -> dict[str, str]:
     """Return the last table of the page: the given settings, and the resulting values."""
-    asked = {name: str(value) for name, value in given.items() if value is not None}
     moved = {}
     if imaging.shifts_ is not None:
         spread = imaging.shifts_.std(axis=0)
         moved = {"shifts of frames": f"{spread[0]:.2f} rows, {spread[1]:.2f} columns (SD)"}
     return {
         "command": typed_command(),
-        **{name.replace("_", " "): value for name, value in asked.items()},
+        **{name.replace("_", " "): str(value) for name, value in given.items()},
         **moved,
         "radius of a neuron": f"{imaging.radius_:.2f} pixels",
         "decay per frame": f"{imaging.decay_:.4f}",
