@@ -26,15 +26,13 @@ from thinrank.matrices.masked_factors import (
     ridges,
 )
 
-# Fewer rows or columns, or a larger ridge, are preferred if the error exceeds the smallest one by
-# at most this number of standard errors of the difference. A lower rank gets a larger margin, and
-# rank 0 a still larger one: the smallest error is that of the best of many candidates, one of which
-# may look better than nothing by chance.
+# Fewer rows or columns are preferred if the error exceeds the smallest one by at most this number
+# of standard errors of the difference. A lower rank gets a larger margin, and rank 0 a still larger
+# one: the smallest error is that of the best of many candidates, one of which may look better than
+# nothing by chance.
 _MARGIN = 0.5
 _MARGIN_OF_RANK = 1.0
 _MARGIN_OF_ZERO = 2.0
-# How often the ridge may be doubled at the end.
-_MOST_DOUBLINGS = 6
 # Errors of more cells than this are summed in random groups, which bounds the memory.
 _MOST_GROUPS = 100_000
 
@@ -138,25 +136,6 @@ class _Search:
         ]
         return min(near, key=lambda each: (each.size, each.error))
 
-    def with_larger_ridge(self, chosen: Candidate, best: Candidate) -> Candidate:
-        """The chosen sizes with the largest ridge whose error is not clearly larger.
-
-        Among fits of nearly equal errors a larger ridge is safer for rows with few observed cells.
-        """
-        if self.limits.ridge is not None or not chosen.rank:
-            return chosen
-        if chosen.rank == best.rank and best.fits:
-            chosen = self._continued(best, chosen.sizes, best.ridge)
-        else:
-            chosen = self._along_ridges(*chosen.sizes)
-        largest = chosen
-        for power in range(1, _MOST_DOUBLINGS + 1):
-            found = self._continued(largest, chosen.sizes, chosen.ridge * 2.0**power)
-            if not found.is_near(chosen, _MARGIN):
-                break
-            largest = found
-        return largest
-
     def _starts(self, best: Candidate, first: tuple[int, int]) -> list[tuple[int, int]]:
         """Numbers of rows and columns with which a rank begins."""
         return [first, self.shape, *([(best.rows, best.columns)] if best.rank else [])]
@@ -198,21 +177,21 @@ class _Search:
                 *((here.rows, here.columns + step) for step in (-1, 1)),
             }
             near = sorted({self._sizes(here.rank, *pair) for pair in pairs} - {here.sizes})
-            tried = [self._kept(self._continued(here, sizes, here.ridge)) for sizes in near]
+            tried = [self._kept(self._continued(here, sizes)) for sizes in near]
             found = min(tried, key=_error, default=here)
             if not found.error < here.error:
                 return here
             here = found
 
-    def _continued(self, here: Candidate, sizes: tuple[int, int, int], ridge: float) -> Candidate:
-        """Other numbers of rows and columns, or another ridge, from the fits of a candidate."""
+    def _continued(self, here: Candidate, sizes: tuple[int, int, int]) -> Candidate:
+        """Other numbers of rows and columns, from the fits of a candidate."""
         rank, rows, columns = sizes
         fits = tuple(
-            alternate(split.train, fit.V, rows, columns, ridge)
+            alternate(split.train, fit.V, rows, columns, here.ridge)
             for split, fit in zip(self.splits, here.fits, strict=True)
         )
         errors = self._errors([(fit.U, fit.V) for fit in fits])
-        return Candidate(rank, rows, columns, ridge, errors, fits)
+        return Candidate(rank, rows, columns, here.ridge, errors, fits)
 
     def _candidates(self, sizes: set[tuple[int, int, int]]) -> list[Candidate]:
         return [self._candidate(*each) for each in sorted(sizes)]
@@ -307,7 +286,7 @@ def choose(
     """
     search = _Search(cells, limits, centre, cv, seed, report)
     best = search.run(_standing_out(Centre.of(cells, centre).removed(cells)))
-    chosen = search.with_larger_ridge(search.thinnest(best), best)
+    chosen = search.thinnest(best)
     return chosen, [search.zero, *search.done.values(), *([chosen] if chosen.rank else [])]
 
 

@@ -37,33 +37,14 @@ def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
         return leading_directions(A, rank, seed)
     if comb(p, features) <= _MAX_SUBSETS:
         chosen = _best_subset(arrays.to_numpy(A.gram()), rank, features)
-        return _within(A, arrays.indices(chosen.tolist(), A.prototype), rank)
-    return _within(A, nearest(A, rank, n, features, seed=seed).column_support, rank)
-
-
-def support_along(A: Design, rank: int, features: int, seed: int = 0) -> Array:
-    """The directions that :func:`shared_supports_along` finds, in order of decreasing variance.
-
-    They use at most ``features`` features, and are those to which an automatic number of features
-    applies: :func:`shared_support` reaches a larger variance by a more thorough search, which in
-    simulations fits more noise.
-    """
-    A = compressed(A)
-    counts = [*(c for c in feature_counts(rank, A.shape[1]) if c > features), features]
-    found = shared_supports_along(A, leading_directions(A, rank, seed), counts)[-1]
-    support = arrays.true_positions(arrays.row_norms_squared(found) > 0)
-    return _within(A, support, rank)
-
-
-def _within(A: Design, support: Array, rank: int) -> Array:
-    """Leading directions of some columns, zero in the others."""
+        support = arrays.indices(chosen.tolist(), A.prototype)
+    else:
+        support = nearest(A, rank, n, features, seed=seed).column_support
     small = leading_directions(Dense(A.columns(support)), rank)
-    return arrays.scatter_rows(small, support, A.shape[1])
+    return arrays.scatter_rows(small, support, p)
 
 
-def own_supports(
-    A: Design, features: Sequence[int], seed: int = 0, *, thorough: bool = True
-) -> tuple[Array, Array]:
+def own_supports(A: Design, features: Sequence[int], seed: int = 0) -> tuple[Array, Array]:
     """Directions with supports of their own, one after another.
 
     Each has the largest variance in the data without their projection on the directions before
@@ -73,11 +54,10 @@ def own_supports(
     """
     if A.shape[0] > _TALL * A.shape[1]:
         A = compressed(A)
-    search = shared_support if thorough else support_along
     V = Q = arrays.zeros((A.shape[1], 0), A.prototype)
     xp = arrays.namespace(V)
     for count in features:
-        v = search(without(A, Q), 1, count, seed)
+        v = shared_support(without(A, Q), 1, count, seed)
         q = orthogonal_part(v, Q)
         if q.shape[1] == 0:
             break
@@ -144,8 +124,7 @@ def feature_counts(least: int, most: int) -> list[int]:
 def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> list[Array]:
     """Spaces of directions with a shared support, for decreasing numbers of features.
 
-    Alternating projections, each from the space with the next larger number of features. Less
-    thorough than :func:`shared_support`, and fast enough for many sizes and splits.
+    Alternating projections, each from the space with the next larger number of features.
 
     Shapes: ``A`` (n_samples, n_features), ``start`` (n_features, rank), result (n_features,
     rank).

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
@@ -19,7 +18,7 @@ from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import Decomposition, positive_largest
 from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
-from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
+from thinrank.matrices.sparse_components import own_supports, shared_support
 from thinrank.minimize import seed_from
 
 
@@ -185,11 +184,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
             if rank == 0:
                 V = Q = arrays.zeros((design.shape[1], 0), design.prototype)
             elif self.shared_support:
-                search = support_along if is_auto(self.column_sparsity) else shared_support
-                V = Q = search(moved.design, rank, features[0], seed)
+                V = Q = shared_support(moved.design, rank, features[0], seed)
             else:
-                thorough = not is_auto(self.column_sparsity)
-                V, Q = own_supports(moved.design, features, seed, thorough=thorough)
+                V, Q = own_supports(moved.design, features, seed)
             self._keep(moved, V, Q)
             self.best_params_ = {
                 "rank": self.rank_,
