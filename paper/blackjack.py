@@ -344,12 +344,6 @@ class HandFeatures:
         """Return the features of the states, of shape (n, 292)."""
         return np.hstack([self._table[hand_of(states)], _history(states)])
 
-    def product(self, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return φ(states) @ weights, computed with a table of all hands."""
-        count = self._table.shape[-1]
-        values = (self._table @ weights[:count])[hand_of(states)]
-        return np.asarray(values + _history(states) @ weights[count:])
-
     @cached_property
     def _table(self) -> np.ndarray:
         """Features of the hand, of shape (22, 2, 11, 280): by total, softness and dealer's card."""

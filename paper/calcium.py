@@ -267,7 +267,6 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page: the labeled movie, then the simulated ones."""
     blocks: list[Block] = []
     kinds = dict(list(records.groupby("kind")))
     if "sizes" in kinds:

@@ -106,7 +106,6 @@ def log_line(iterations: Sequence[float], errors: Sequence[float]) -> LogLine:
 
 
 def page(about: str, records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page of one of the two figures."""
     records = records.sort_values("n")
     rows = []
     for _, record in records.iterrows():

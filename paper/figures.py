@@ -39,7 +39,6 @@ _SERIES = ("#c8102e", "#0b3c5d", GRAY, "#e08e0b")  # lines that are no methods
 
 
 def style_of(method: str) -> dict[str, Any]:
-    """Color and marker of a method."""
     color, marker = _STYLES.get(method, ("#555555", "_"))
     return {"color": color, "marker": marker}
 

@@ -31,7 +31,6 @@ _BLOCK = 100  # number of responses that are solved together
 
 
 def cells(quick: bool) -> list[Record]:
-    """One cell per sample size."""
     sizes, samples = (_QUICK, _QUICK_SAMPLES) if quick else (_FULL, _SAMPLES)
     return [{"n": n, **sizes} for n in reversed(samples)]
 
@@ -132,7 +131,6 @@ class _ResponseBlock(LeastSquares):
         self._curvature = curvature
 
     def smoothness(self) -> float:
-        """Return the largest curvature of the loss."""
         return self._curvature
 
 
@@ -145,7 +143,6 @@ def _error(factors: Factors, truth: Factors) -> float:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page of the two figures."""
     records = records.sort_values("n")
     names = {"p": "p", "k": "k", "rank": "r", "size": "s₁* = s₂*", "asked": "s₁ = s₂"}
     sizes = ", ".join(f"{letter} = {records[name].iloc[0]}" for name, letter in names.items())

@@ -177,7 +177,6 @@ METHODS: dict[str, Callable[[RegressionTask], Answer]] = {
 
 
 def fit_methods(task: RegressionTask, methods: Sequence[str] = tuple(METHODS)) -> dict[str, Answer]:
-    """Fit several methods to one task."""
     answers = {}
     for name in methods:
         began = time.perf_counter()

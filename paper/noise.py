@@ -24,13 +24,11 @@ def cells(quick: bool) -> list[Record]:
 
 
 def run(job: Job) -> list[Record]:
-    """Fit three methods, tuned as in the tables."""
     sample = draw(job.cell["setting"], job.seed, job.cell["distribution"])
     return scored_methods(sample, "GDT", "pursuit", "MTL")
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page."""
     blocks: list[Block] = [
         Text(
             "The theory assumes sub-Gaussian errors. Uniform and Rademacher (±1) errors are "

@@ -28,7 +28,6 @@ _METHODS = tuple(name for name in METHODS if name != "oracle")
 
 
 def jobs(quick: bool) -> list[Job]:
-    """Return one job per split, and one for the selection on the full data."""
     count = _QUICK_SPLITS if quick else _SPLITS
     splits = [Job({"kind": "error"}, _FIRST_SEED + i) for i in range(count)]
     return [*splits, Job({"kind": "selection"}, 0)]
@@ -109,7 +108,6 @@ def _residual(X: np.ndarray, Y: np.ndarray, rows: tuple[int, ...]) -> float:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page."""
     old, errors = printed()["norway"]["rmse"], _errors_by_method(records)
     best = errors["mean"].drop("null").min()
     rows = [

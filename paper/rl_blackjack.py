@@ -71,7 +71,6 @@ _FIELDS = {"edge_exact": "infinite decks, exact", "edge_played": "two decks, pla
 
 
 def cells(quick: bool) -> list[Record]:
-    """One cell per number of states, with all methods on the same cards."""
     methods = [name for name in REGRESSORS if not quick or name in _QUICK_METHODS]
     cell: Record = {"decks": [2, None], "dealer_stays": [16, 17, 18], "hands": 200_000}
     if quick:
@@ -147,7 +146,6 @@ def _edges(
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page."""
     first = records.iloc[0]
     noise = 100 * records["edge_played_error"].mean()
     blocks: list[Block] = [

@@ -168,7 +168,6 @@ def q_error_bound(
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page."""
     linear = records[records["family"] == "linear"]
     bound, constant = _bound(linear)
     slopes = ", ".join(f"{m} {_signed(slope(curve))}" for m, curve in _curves(linear).items())

@@ -22,7 +22,6 @@ _RANK, _ROWS, _COLUMNS = 8, 10, 10
 
 
 def cells(quick: bool) -> list[Record]:
-    """One cell per multiple of the true sizes."""
     return [{"setting": "twoway_strong", "factor": factor} for factor in _FACTORS]
 
 
@@ -47,7 +46,6 @@ def run(job: Job) -> list[Record]:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page."""
     return [
         Text(
             "The setting of table 2. The solver is given the true rank, and the same multiple of "

@@ -41,7 +41,6 @@ class SimulatedSample:
 
 
 def draw(setting: str, seed: int, distribution: str = "normal") -> SimulatedSample:
-    """Draw one replication of a setting."""
     options = SETTINGS[setting]
     X, signal, truth = make_two_way_sparse(noise=0.0, random_state=seed, **options)
     rng = np.random.default_rng([seed, 1])

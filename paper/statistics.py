@@ -99,7 +99,6 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def pm(mean: float | None, sd: float, digits: int = 4) -> str:
-    """Format mean ± standard deviation."""
     return number(mean, digits) + ("" if math.isnan(sd) else f" ± {sd:.{digits}f}")
 
 

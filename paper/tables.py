@@ -26,7 +26,6 @@ def _cells(setting: str, quick: bool) -> list[Record]:
 
 
 def run(job: Job) -> list[Record]:
-    """Fit all methods to one draw."""
     return scored_methods(draw(job.cell["setting"], job.seed))
 
 
@@ -59,7 +58,6 @@ def _table(rows: dict[str, _Row], *columns: tuple[Any, ...]) -> Table:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page of one of the four tables."""
     table = printed()["tables"][records["study"].iloc[0]]
     stats = {field: means(records, "method", field) for field in (*_FIELDS, "seconds")}
     rows = {

@@ -43,7 +43,6 @@ Times = dict[tuple[str, float], tuple[float, bool]]
 
 
 def jobs(quick: bool) -> list[Job]:
-    """Return one job per method."""
     zetas, limit = (_QUICK_ZETAS, _QUICK_LIMIT) if quick else (_ZETAS, _LIMIT)
     return [Job({"method": m, "zetas": zetas, "limit": limit}, _SEED) for m in _METHODS]
 
@@ -173,7 +172,6 @@ def _printed_times() -> Times:
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    """Return the blocks of the page of running times."""
     times = times_of(records)
     zetas = sorted({zeta for _, zeta in times})
     methods = in_order([method for method, _ in times])
