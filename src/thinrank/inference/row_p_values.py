@@ -34,38 +34,25 @@ class Scores(NamedTuple):
     all: np.ndarray  # (n,) with all residuals
 
 
-class Noise:
-    """Residuals of the rows, which tell how much more variable a test is than with equal noise.
+def relative_variances(residual: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Estimated variances of the noise of the rows over their mean, averaged over the responses.
 
     The product of a predictor's residual x with noise of variances σᵢ² has variance Σxᵢ²σᵢ². With
     the squared residuals over one minus their leverages in place of σᵢ² (HC2) this is unbiased if
     the variances are equal; a leverage h shrinks differences between variances by 1 − h, which is
-    taken back. Averages over several responses are precise; ratios below 1 are not used.
+    taken back. Ratios in single directions of the responses have no better rates: predictors
+    that change the variance of one of ten responses, or of a factor in all, have p-values below
+    .05 in 6.8 and 5.6 ± 1.5 % of 250 data sets, as against 6.4 and 6.0 %.
+
+    Shapes: ``residual`` (n, k) of the responses on an orthonormal ``basis`` (n, s), result (n,).
     """
-
-    def __init__(self, residual: np.ndarray, basis: np.ndarray) -> None:
-        """Residuals of the responses (n, k) after a regression on an orthonormal basis (n, s)."""
-        n, used = len(residual), 1 + basis.shape[1]
-        self._shrunk = 1 - used / n
-        leverage = np.minimum(np.sum(basis**2, axis=1) + 1 / n, 1 - NOISE_FLOOR)
-        self._residual = residual / np.sqrt(1 - leverage)[:, None]
-        root = np.linalg.cholesky(
-            self._residual.T @ self._residual + NOISE_FLOOR * np.eye(residual.shape[1])
-        )
-        white = solve_triangular(root, self._residual.T, lower=True, check_finite=False)
-        self._squares = n * np.sum(white**2, axis=0) / residual.shape[1]
-
-    def ratios(self, own: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Variances over those of equal noise, in directions (k, m) of the responses."""
-        squares = (self._residual @ directions) ** 2
-        return self._ratio(own**2 @ squares, np.maximum(squares.mean(axis=0), _TINY), own)
-
-    def mean_ratio(self, own: np.ndarray) -> float:
-        """The mean over all directions."""
-        return float(self._ratio(own**2 @ self._squares, 1.0, own))
-
-    def _ratio(self, weighted: np.ndarray, mean: np.ndarray | float, own: np.ndarray) -> np.ndarray:
-        return 1 + (weighted / mean / (own @ own) - 1) / self._shrunk
+    n, k = residual.shape
+    leverage = np.minimum(np.sum(basis**2, axis=1) + 1 / n, 1 - NOISE_FLOOR)
+    residual = residual / np.sqrt(1 - leverage)[:, None]
+    root = np.linalg.cholesky(residual.T @ residual + NOISE_FLOOR * np.eye(k))
+    white = solve_triangular(root, residual.T, lower=True, check_finite=False)
+    shrunk = 1 - (1 + basis.shape[1]) / n
+    return 1 + (n * np.sum(white**2, axis=0) / k - 1) / shrunk
 
 
 def scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) -> Scores:
@@ -84,20 +71,21 @@ def scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) ->
 
 
 def directed_test(
-    own: np.ndarray,
     cross: np.ndarray,
     covariance: np.ndarray,
     directions: np.ndarray,
     freedom: int,
     n_features: int,
     expected: np.ndarray,
-    noise: Noise | None,
+    inflation: float,
 ) -> tuple[float, float]:
     """p-value of one predictor, and its odds of an effect by its neighbours, NaN if unknown.
 
-    Shapes: ``own`` (n_samples,), ``cross`` (n_targets,), ``covariance`` (n_targets, n_targets),
-    ``directions`` (n_targets, n_directions), ``expected`` (n_targets, 1 + n_near), or without
-    columns if nothing is expected.
+    ``inflation`` is the variance of the test over that with noise of equal variance.
+
+    Shapes: ``cross`` (n_targets,), ``covariance`` (n_targets, n_targets), ``directions``
+    (n_targets, n_directions), ``expected`` (n_targets, 1 + n_near), or without columns if nothing
+    is expected.
     """
     k, rank = directions.shape
     root = np.linalg.cholesky(covariance + NOISE_FLOOR * np.eye(k))
@@ -108,8 +96,7 @@ def directed_test(
     every = min(float(cross @ cross), 1.0)
     if size == 0:
         shared = min(float(np.sum((basis.T @ cross) ** 2)), every)
-        _, inner, outer = _inflation(own, root, basis, k, noise)
-        return float(_combined(shared, every, rank, k, freedom, inner, outer)), np.nan
+        return float(_combined(shared, every, rank, k, freedom, inflation)), np.nan
     inside = basis @ (basis.T @ near)
     shrunk = inside + _OUTSIDE * (near - inside)
     line = _unit(shrunk[:, 0])
@@ -124,15 +111,13 @@ def directed_test(
     none = np.log(n_features) + (rank + _OUTSIDE * (k - rank)) / 2
     others = np.append(fits[1:], none) - fits[0]
     odds = 1 / (1 + np.exp(np.minimum(others, 300.0)).sum())
-    white = np.column_stack([line, plane[:, :k]])
-    on_line, inner, outer = _inflation(own, root, white, k, noise, True)
-    half = _tail(along**2, 1, freedom - 1, on_line) / 2
+    half = _tail(along**2, 1, freedom - 1, inflation) / 2
     upper, lower = (half, 1 - half) if along > 0 else (1 - half, half)
     # the events of the two sides are disjoint, so that the minimum is uniform
     first = np.minimum(upper / _EXPECTED_SIDE, lower / (1 - _EXPECTED_SIDE))
     left, rank = max(1 - along**2, _TINY), min(rank, k - 1)
     rest = shared / left, (every - along**2) / left, rank, k - 1, freedom - 1
-    return float(_combined(*rest, inner, outer, first)), odds
+    return float(_combined(*rest, inflation, first)), odds
 
 
 def _combined(
@@ -141,50 +126,23 @@ def _combined(
     rank: int,
     k: int,
     freedom: int,
-    inside: float = 1.0,
-    outside: float = 1.0,
+    inflation: float = 1.0,
     first: np.ndarray | None = None,
 ) -> np.ndarray:
     """p-values from squared correlations with the shared directions, and from what they leave.
 
-    ``every`` is the squared correlation with all k directions, ``inside`` and ``outside`` are the
-    variances in the shared directions and outside; ``first`` is the p-value of the expected one.
+    ``every`` is the squared correlation with all k directions, ``first`` the p-value of the
+    expected one.
     """
     parts, weights = ([], []) if first is None else ([first], [_EXPECTED])
     if rank:
-        parts.append(_tail(shared, rank, freedom - rank, inside))
+        parts.append(_tail(shared, rank, freedom - rank, inflation))
         weights.append(_SHARED)
     if k - rank:
         rest = (every - shared) / np.maximum(1 - shared, _TINY)
-        parts.append(_tail(rest, k - rank, freedom - k, outside))
+        parts.append(_tail(rest, k - rank, freedom - k, inflation))
         weights.append(_OUTSIDE)
     return _weighted_tail(parts, weights)
-
-
-def _inflation(
-    own: np.ndarray,
-    root: np.ndarray,
-    white: np.ndarray,
-    k: int,
-    noise: Noise | None,
-    directed: bool = False,
-) -> tuple[float, float, float]:
-    """Variances along a line, in a space without it and outside, over those of equal noise.
-
-    ``white``: the line, if ``directed``, then an orthonormal basis of the space with the line.
-    """
-    if noise is None:
-        return 1.0, 1.0, 1.0
-    found = noise.ratios(own, solve_triangular(root, white, lower=True, trans="T"))
-    first = float(found[0]) if directed else 0.0
-    space, size = float(found[int(directed) :].sum()), len(found) - 2 * int(directed)
-    outside = k - size - int(directed)
-    every = k * noise.mean_ratio(own)
-    return (
-        max(first, 1.0),
-        max((space - first) / size, 1.0) if size > 0 else 1.0,
-        max((every - space) / outside, 1.0) if outside > 0 else 1.0,
-    )
 
 
 def _orthonormal(A: np.ndarray) -> np.ndarray:

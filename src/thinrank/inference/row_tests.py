@@ -16,10 +16,10 @@ from scipy.linalg import solve_triangular
 
 from thinrank.inference.row_p_values import (
     NOISE_FLOOR,
-    Noise,
     combined_p_values,
     directed_test,
     prior_weights,
+    relative_variances,
     scores,
 )
 from thinrank.inference.structure import (
@@ -79,11 +79,12 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     cross = own.T @ Y
     residual = Y - basis @ (basis.T @ Y)
     squares = residual.T @ residual
-    noise = Noise(residual, basis) if robust else None
+    variances = relative_variances(residual, basis) if robust else np.ones(len(X))
 
     def test(j: int, given: _Residuals, directions: np.ndarray) -> tuple[float, float]:
         covariance, freedom = squares + np.outer(cross[j], cross[j]), len(X) - rank
-        data = own[:, j], cross[j], covariance, directions, freedom, p, given.expected, noise
+        inflation = max(float(own[:, j] ** 2 @ variances), 1.0)
+        data = cross[j], covariance, directions, freedom, p, given.expected, inflation
         return directed_test(*data)
 
     tests = _tests(X, Y, find_structure(X, Y), np.arange(p), test)
@@ -103,14 +104,16 @@ def row_tests_given_selected(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowT
     """
     (n, p), structure = X.shape, find_structure(X, Y)
     basis = np.linalg.qr(X[:, structure.support])[0]
-    noise = Noise(Y - basis @ (basis.T @ Y), basis) if robust else None
+    residual = Y - basis @ (basis.T @ Y)
+    variances = relative_variances(residual, basis) if robust else np.ones(n)
 
     def test(j: int, given: _Residuals, directions: np.ndarray) -> tuple[float, float]:
         freedom, norm = n - 1 - given.n_given, np.linalg.norm(given.own)
         if norm**2 <= DEPENDENT:
             return 1.0, np.nan
-        data = given.own / norm, given.cross / norm, given.covariance, directions
-        return directed_test(*data, freedom, p, given.expected, noise)
+        inflation = max(float((given.own / norm) ** 2 @ variances), 1.0)
+        data = given.cross / norm, given.covariance, directions, freedom, p
+        return directed_test(*data, given.expected, inflation)
 
     return _tests(X, Y, structure, _candidates(X, Y, structure), test)
 
