@@ -5,60 +5,17 @@ import pytest
 from scipy.optimize import minimize
 
 import thinrank as tr
+from losses.family_problems import FAMILIES, K, N, P, arguments, responses
 from thinrank import Factors
 from thinrank.losses import GeneralizedLinear
-from thinrank.losses.families import (
-    Bernoulli,
-    Gaussian,
-    Huber,
-    Multinomial,
-    NegativeBinomial,
-    Poisson,
-)
+from thinrank.losses.families import Huber
 from thinrank.solvers import Pursuit
 
-N, P, K = 60, 4, 5
 
-
-def data(name, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((N, P))
-    eta = 0.7 * X @ rng.standard_normal((P, 2)) @ rng.standard_normal((2, K)) + 0.3
-    if name in ("gaussian", "huber"):
-        return X, eta + rng.standard_normal((N, K))
-    if name == "bernoulli":
-        return X, (rng.uniform(size=(N, K)) < 1 / (1 + np.exp(-eta))).astype(float)
-    if name == "multinomial":
-        shares = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
-        return X, np.array([rng.multinomial(1, p) for p in shares]).astype(float)
-    return X, rng.poisson(np.exp(eta.clip(-3, 3))).astype(float)
-
-
-FAMILIES = {
-    "gaussian": Gaussian(),
-    "bernoulli": Bernoulli(),
-    "poisson": Poisson(),
-    "negative binomial": NegativeBinomial(0.5),
-    "multinomial": Multinomial(K),
-    "huber": Huber(),
-}
-
-
-def loss_of(name, seed=0, ridge=0.05, missing=0.3):
-    X, Y = data(name, seed)
-    rng = np.random.default_rng([seed, 1])
-    seen = rng.uniform(size=(N, K)) > missing
-    if name == "multinomial":
-        seen[:] = seen[:, :1]
-    return GeneralizedLinear(
-        X - X.mean(axis=0),
-        np.where(seen, Y, 0.0),
-        FAMILIES[name],
-        entry_weight=seen.astype(float),
-        free=np.ones((N, 1)),
-        ridge=ridge,
-        unit=rng.uniform(0.5, 2, K),
-    )
+def loss_of(name, ridge=0.05):
+    """With intercepts, and without some of the entries."""
+    given = arguments(name, "entries") | {"ridge": ridge}
+    return GeneralizedLinear(family=FAMILIES[name], **given)
 
 
 def solve(loss, rank, start="auto", **sizes):
@@ -67,7 +24,7 @@ def solve(loss, rank, start="auto", **sizes):
 
 
 @pytest.mark.parametrize(("rank", "ridge"), [(1, 0.0), (2, 0.05), (4, 0.05)])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "mixed"])
 def test_it_ends_at_a_stationary_point(name, ridge, rank):
     loss = loss_of(name, ridge=ridge)
     answer = solve(loss, rank)
@@ -126,7 +83,7 @@ def test_columns_of_a_category_that_is_not_in_use_stay_zero():
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_units_of_the_responses_do_not_matter(unit):
     """In other units of Y and of its scale, the same coefficients in those units."""
-    X, Y = data("huber", 0)
+    X, Y = np.random.default_rng(0).standard_normal((N, P)), responses("huber")
     thetas = [
         solve(GeneralizedLinear(X, u * Y, Huber(scale=u * np.ones(K)), free=np.ones((N, 1))), 2)
         for u in (1.0, unit)
