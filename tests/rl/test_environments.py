@@ -134,9 +134,9 @@ def test_datasets_that_cannot_be_read(monkeypatch):
         from_minari(of(actions=np.zeros(2)))
     with pytest.raises(ValueError, match="arrays as observations, got dict"):
         from_minari(of(observations={}))
-    with pytest.raises(ValueError, match="must have 3 observations, got 2"):
+    with pytest.raises(ValueError, match=r"must have 3 observations, got .*\(2, 2\)"):
         from_minari(of(observations=np.zeros((2, 2))))
-    with pytest.raises(ValueError, match="with 2 actions must have as many rewards, got shape"):
+    with pytest.raises(ValueError, match="with 2 actions must have 2 rewards, got an array"):
         from_minari(of(rewards=None))
     with pytest.raises(TypeError, match="a dataset of Minari or its name, got int"):
         from_minari(3)

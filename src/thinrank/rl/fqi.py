@@ -479,12 +479,10 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
             "features must be a function of states, such as tr.rl.Identity(), or None, got "
             f"{type(parameters['features']).__name__}"
         )
-    if isinstance(tune_at, str) and tune_at not in ("every", "doubling"):
-        raise ValueError(f'tune_at must be "every", "doubling" or iterations, got {tune_at!r}')
-    if not isinstance(tune_at, Collection):
+    words = isinstance(tune_at, str)
+    if not isinstance(tune_at, Collection) or (words and tune_at not in ("every", "doubling")):
         raise ValueError(
-            'tune_at must be "every", "doubling" or a collection of iterations, such as '
-            f"[{tune_at!r}]; got {tune_at!r}"
+            f'tune_at must be "every", "doubling" or a list of iterations, got {tune_at!r}'
         )
     check_number("tol", tol)
     check_callback(parameters["callback"])

@@ -72,18 +72,14 @@ def _steps(episode: Any, first: int) -> tuple[np.ndarray, ...]:
             "dataset must have arrays as observations, got "
             f"{type(episode.observations).__name__}; flatten them with a wrapper of Gymnasium"
         )
-    seen = np.asarray(episode.observations)
-    if len(seen) != len(actions) + 1:
-        raise ValueError(
-            f"an episode with {len(actions)} actions must have {len(actions) + 1} observations, "
-            f"got {len(seen)}"
-        )
+    seen, count = np.asarray(episode.observations), len(actions)
     rewards = np.asarray(episode.rewards, dtype=np.float64)
     ended = np.asarray(episode.terminations, dtype=bool)
-    for name, values in (("rewards", rewards), ("terminations", ended)):
-        if values.shape != actions.shape:
+    each = ("observations", seen, count + 1), ("rewards", rewards, count)
+    for name, values, expected in (*each, ("terminations", ended, count)):
+        if values.shape[:1] != (expected,):
             raise ValueError(
-                f"an episode with {len(actions)} actions must have as many {name}, got shape "
-                f"{values.shape}"
+                f"an episode with {count} actions must have {expected} {name}, got an array of "
+                f"shape {values.shape}"
             )
     return seen[:-1], actions.astype(np.int64) - first, rewards, seen[1:], ended

@@ -2,15 +2,12 @@
 
 X is block diagonal over the actions. There are four ways to fit:
 
-- By default, a common part of all tasks and deviations from it, see
-  :mod:`thinrank.rl.common_part`.
-- Estimators of thinrank share rank and rows over tasks and actions. One fit on X, as a Design, or
+- By default, a common part of all tasks and deviations: :mod:`thinrank.rl.common_part`.
+- Estimators of thinrank share rank and rows over tasks and actions: one fit on X, as a Design, or
   of :class:`thinrank.losses.PerTask` if tasks have rows of their own.
-- Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ, so that
-  the problem separates over actions: one fit per action on Φ, with all tasks as responses. An
-  automatic penalty is then chosen for each action, and a rank is that of the block of an action.
-- Regressors of scikit-learn share nothing: one fit per task and action on Φ. With fixed parameters
-  this is the fit on X; automatic parameters are chosen for each task and action.
+- Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ: one fit
+  per action with all tasks as responses, and penalties and ranks for every action.
+- Regressors of scikit-learn share nothing: one fit per task and action.
 """
 
 from __future__ import annotations
