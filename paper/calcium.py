@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from scipy.ndimage import label
+from sklearn.metrics import roc_auc_score
 
 from paper.statistics import number, pm
 from paper.study import Finding, Job, Record, Study
-from thinrank.calcium import (
-    CalciumImaging,
-    Scores,
-    make_movie,
-    match_regions,
-    pixel_auc,
-    score_regions,
-)
+from thinrank.calcium import CalciumImaging, Scores, make_movie, match_regions, score_regions
 from thinrank.calcium.regions import mask_of, window
 from thinrank.designs import RecursiveFilter
 from thinrank.report.calcium_movie import (
@@ -120,8 +114,7 @@ def _known(job: Job) -> list[Record]:
         {
             "kind": "known",
             "stage": stage,
-            **score_regions(regions, truth.regions).as_dict(),
-            "pixel_auc": pixel_auc(imaging.pixel_energy_, truth.labels > 0),
+            **score_regions(regions, truth.regions, energy=imaging.pixel_energy_).as_dict(),
             "traces": len(likeness),
             "traces_close": sum(value >= _CLOSE for value in likeness),
             "seconds": seconds,
@@ -196,7 +189,7 @@ def _sizes(
         "strong_regions": len(strong),
         "strong_pixels": masks[strong].any(axis=0).sum(),
         "strong_pixels_kept": (masks[strong].any(axis=0) & kept).sum(),
-        "pixel_auc": pixel_auc(imaging.pixel_energy_, masks.any(axis=0)),
+        "pixel_auc": roc_auc_score(masks.any(axis=0).ravel(), imaging.pixel_energy_.ravel()),
         "active_frames": len(imaging.spike_frames_),
         "active_pixels": kept.sum(),
         "neurons": len(imaging.region_coordinates_),

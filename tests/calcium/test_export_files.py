@@ -16,10 +16,7 @@ from thinrank.calcium import (
     Quality,
     export_results,
     read_regions,
-    write_footprints,
-    write_nwb,
     write_regions,
-    write_spikes,
 )
 from thinrank.calcium.pipeline import some_of
 
@@ -84,21 +81,14 @@ def test_bad_region_files_are_named(tmp_path, text, fault):
         read_regions(path)
 
 
-def test_spikes(tmp_path, imaging):
-    write_spikes(tmp_path / "spikes.csv", imaging.spike_trains_, 4.0)
-    with (tmp_path / "spikes.csv").open() as file:
+def test_spikes_and_footprints(tmp_path, imaging):
+    export_results(imaging, tmp_path / "out")
+    with (tmp_path / "out" / "spikes.csv").open() as file:
         rows = [[float(cell) for cell in row.values()] for row in csv.DictReader(file)]
     assert rows == [[1, 2, 0.5, 1.5], [1, 5, 1.25, 0.25], [2, 8, 2, 2]]
-
-
-def test_footprints(tmp_path, imaging):
-    write_footprints(tmp_path / "footprints.tif", imaging.footprints_)
-    pages = tifffile.imread(tmp_path / "footprints.tif")
+    pages = tifffile.imread(tmp_path / "out" / "footprints.tif")
     assert pages.dtype == np.float32
     assert np.array_equal(pages, imaging.footprints_)
-    write_footprints(tmp_path / "one.tif", imaging.footprints_[:1])
-    with tifffile.TiffFile(tmp_path / "one.tif") as file:
-        assert [page.shape for page in file.pages] == [(6, 8)]
 
 
 def test_light_and_quality(tmp_path, imaging):
@@ -177,8 +167,6 @@ def test_no_neuron_at_all(tmp_path, imaging):
     export_results(imaging, tmp_path / "out", nwb=True)
     assert not {"footprints.tif", "regions.nwb"} & set(names(tmp_path / "out"))
     assert json.loads((tmp_path / "out" / "regions.json").read_text()) == []
-    with pytest.raises(ValueError, match="at least one neuron"):
-        write_nwb(tmp_path / "regions.nwb", np.zeros((0, 4, 4)), np.zeros((0, 9)), 4.0)
 
 
 def neurons(folder):
@@ -214,6 +202,7 @@ def test_overwriting_is_asked_for(tmp_path, imaging):
     export_results(imaging, out)
     imaging.region_coordinates_ = imaging.region_coordinates_[:1]
     imaging.quality_ = some_of(imaging.quality_, np.arange(1))
+    imaging.fluorescence_ = some_of(imaging.fluorescence_, np.arange(1))
     imaging.footprints_, imaging.traces_ = imaging.footprints_[:1], imaging.traces_[:1]
     with pytest.raises(FileExistsError, match="exists and is not empty"):
         export_results(imaging, out)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from thinrank.calcium import match_regions, pixel_auc, score_regions
+from thinrank.calcium import match_regions, score_regions
 
 
 def square(row, column, side=2):
@@ -96,15 +96,6 @@ def test_against_an_implementation_by_loops(seed):
     assert 0.2 < scores.recall < 1
 
 
-def test_auc_with_ties(rng):
-    energy = rng.integers(0, 5, (20, 30)) / 4
-    mask = rng.random((20, 30)) < 0.2 + 0.3 * energy
-    assert pixel_auc(energy, mask) == pytest.approx(roc_auc_score(mask.ravel(), energy.ravel()))
-    assert pixel_auc(mask, mask) == 1
-    assert pixel_auc(-energy, mask) == pytest.approx(1 - pixel_auc(energy, mask))
-    assert pixel_auc(np.zeros((20, 30)), mask) == 0.5
-
-
 def test_scores_with_pixels(rng):
     labelled = [square(2, 3), square(3, 4)]
     energy = rng.random((10, 12))
@@ -112,12 +103,12 @@ def test_scores_with_pixels(rng):
     mask[tuple(np.concatenate(labelled).T)] = True
     assert score_regions(labelled, labelled).pixel_auc is None
     scores = score_regions(labelled, labelled, energy=energy)
-    assert scores.pixel_auc == pixel_auc(energy, mask)
+    assert scores.pixel_auc == roc_auc_score(mask.ravel(), energy.ravel())
     assert score_regions(labelled, [square(50, 50)], energy=energy).pixel_auc is None
 
 
 HERE, EMPTY = [square(0, 0)], np.zeros((1, 4, 5), dtype=bool)
-TWO, MASK = np.ones((2, 2)), [[True, False]]
+TWO = np.ones((2, 2))
 
 
 @pytest.mark.parametrize(
@@ -130,9 +121,6 @@ TWO, MASK = np.ones((2, 2)), [[True, False]]
         (score_regions, (TWO, HERE), "boolean masks .* or integer labels .* got float64"),
         (score_regions, (EMPTY, HERE), "estimated contains an empty mask"),
         (match_regions, ([], [], 0), "threshold must be above 0"),
-        (pixel_auc, (TWO, np.ones((2, 3))), "the same shape"),
-        (pixel_auc, (TWO, TWO), "both True and False"),
-        (pixel_auc, ([[np.nan, 1]], MASK), "must not contain NaN"),
     ],
 )
 def test_bad_arguments(function, arguments, message):

@@ -10,7 +10,6 @@ from thinrank.calcium import (
     export_results,
     make_movie,
     select_neurons,
-    write_suite2p,
 )
 
 
@@ -20,11 +19,14 @@ def imaging():
     return CalciumImaging(frame_rate=7).fit(movie)
 
 
+def written(imaging, folder):
+    export_results(imaging, folder, suite2p=True)
+    return folder / "suite2p" / "plane0"
+
+
 @pytest.fixture(scope="module")
 def plane(imaging, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("suite2p")
-    write_suite2p(folder, imaging)
-    return folder / "suite2p" / "plane0"
+    return written(imaging, tmp_path_factory.mktemp("files") / "out")
 
 
 def test_pixels_of_each_cell(imaging, plane):
@@ -59,7 +61,7 @@ def test_traces_and_settings(imaging, plane):
     assert ops["tau"] == pytest.approx(-1 / (7 * np.log(1 - 1 / 7)))
     np.testing.assert_array_equal(ops["meanImg"], imaging.mean_image_)
     assert ops["Vcorr"].shape == (40, 44)
-    assert ops["save_path"] == str(plane)
+    assert (plane.parents[1] / ops["save_path"]) == plane
     image = ops["meanImgE"]  # suite2p combines planes by it
     assert image.shape == imaging.mean_image_.shape
     assert image.dtype == np.float32
@@ -69,14 +71,12 @@ def test_traces_and_settings(imaging, plane):
 def test_doubtful_neurons_are_no_cells(imaging, tmp_path):
     doubted = select_neurons(imaging, [0, 1])
     doubted.quality_.snr[1] = 1.0
-    write_suite2p(tmp_path, doubted)
-    cells = np.load(tmp_path / "suite2p" / "plane0" / "iscell.npy")
+    cells = np.load(written(doubted, tmp_path / "out") / "iscell.npy")
     assert cells[:, 0].tolist() == [1, 0]
 
 
 def test_no_neuron(imaging, tmp_path):
-    write_suite2p(tmp_path, select_neurons(imaging, []))
-    place = tmp_path / "suite2p" / "plane0"
+    place = written(select_neurons(imaging, []), tmp_path / "out")
     assert np.load(place / "stat.npy", allow_pickle=True).shape == (0,)
     assert np.load(place / "iscell.npy").shape == (0, 2)
 
@@ -88,8 +88,7 @@ def test_shapes_of_a_disc_and_an_ellipse(imaging, tmp_path):
         np.argwhere((rows - 20) ** 2 + (columns - 20) ** 2 <= 8**2),
         np.argwhere(((rows - 20) / 12) ** 2 + ((columns - 20) / 6) ** 2 <= 1),
     ]
-    write_suite2p(tmp_path, shaped)
-    disc, ellipse = np.load(tmp_path / "suite2p" / "plane0" / "stat.npy", allow_pickle=True)
+    disc, ellipse = np.load(written(shaped, tmp_path / "out") / "stat.npy", allow_pickle=True)
     assert disc["med"] == ellipse["med"] == [20, 20]
     assert disc["radius"] == pytest.approx(8, rel=0.05)
     assert ellipse["radius"] == pytest.approx(12, rel=0.05)

@@ -2,23 +2,13 @@
 
 from thinrank.calcium.decisions import Decision, Decisions, accepted_neurons, read_decisions
 from thinrank.calcium.deconvolution import deconvolve
-from thinrank.calcium.export import (
-    export_results,
-    read_regions,
-    write_footprints,
-    write_quality,
-    write_regions,
-    write_spikes,
-    write_traces,
-)
-from thinrank.calcium.export_nwb import write_nwb
-from thinrank.calcium.export_suite2p import write_suite2p
+from thinrank.calcium.export import export_results, read_regions, write_regions
 from thinrank.calcium.fluorescence import Fluorescence, Quality
 from thinrank.calcium.imaging import CalciumImaging, select_neurons
 from thinrank.calcium.pipeline import Neurons
 from thinrank.calcium.readers import MovieError, read_frame_rate
 from thinrank.calcium.registration import Registration, register
-from thinrank.calcium.scores import Scores, match_regions, pixel_auc, score_regions
+from thinrank.calcium.scores import Scores, match_regions, score_regions
 from thinrank.calcium.simulate import MovieTruth, make_movie
 
 __all__ = [
@@ -37,18 +27,11 @@ __all__ = [
     "export_results",
     "make_movie",
     "match_regions",
-    "pixel_auc",
     "read_decisions",
     "read_frame_rate",
     "read_regions",
     "register",
     "score_regions",
     "select_neurons",
-    "write_footprints",
-    "write_nwb",
-    "write_quality",
     "write_regions",
-    "write_spikes",
-    "write_suite2p",
-    "write_traces",
 ]

@@ -46,8 +46,14 @@ def export_results(
                        with the raw light, whether it is doubtful, score of its shape; then
                        the rejected candidates with the reason
     footprints.tif     one page per neuron, float32
-    regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` and all of these
-    suite2p/plane0     with ``suite2p=True``: see :func:`write_suite2p`
+    regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` with the footprints, quality and
+                       reasons, the traces as ``Fluorescence/RoiResponseSeries`` beside ``raw``,
+                       ``neuropil``, ``baseline``, ``deconvolved`` and ``spikes``, and
+                       ``DfOverF/dff``, all in the processing module ``ophys``
+    suite2p/plane0     with ``suite2p=True``: stat.npy, F.npy, Fneu.npy, spks.npy, ops.npy, and
+                       iscell.npy, 0 for doubtful neurons and for rejected candidates, which come
+                       last, with the correlation in place of a probability. As in suite2p, stat
+                       and ops are pickled
     summary.json       numbers of neurons and frames, and the names of the files
     ================== =========================================================================
 
@@ -67,7 +73,9 @@ def export_results(
         Whether to replace a folder that this function wrote earlier. A folder that contains any
         other file is never replaced.
     metadata : dict, default=None
-        ``session_start_time``, ``subject`` and ``device`` of the NWB file; see :func:`write_nwb`.
+        For the NWB file: ``session_start_time``, a datetime with a time zone, without which the
+        time of writing is used; ``subject``, the animal; ``device``, the microscope. What else
+        NWB requires and a movie does not contain is "unknown".
     """
     if not hasattr(imaging, "fluorescence_"):
         raise ValueError("imaging has no fluorescence_: it was fitted by an earlier version")
@@ -88,7 +96,6 @@ def write_results(
     found, count = with_rejected(imaging)
     rate, light = imaging.frame_rate, imaging.fluorescence_
     write_regions(folder / "regions.json", imaging.region_coordinates_)
-    write_spikes(folder / "spikes.csv", imaging.spike_trains_, rate)
     values = {
         "traces": imaging.traces_,
         "fluorescence": light.raw,
@@ -97,25 +104,55 @@ def write_results(
         "dff": light.dff,
         "deconvolved": light.deconvolved,
     }
+    times = [f"{frame / rate:.6f}" for frame in range(imaging.traces_.shape[1])]
+    columns = [f"neuron_{i + 1}" for i in range(len(imaging.traces_))]
     for name, each in values.items():
-        write_traces(folder / f"{name}.csv", each, rate)
-    path, regions = folder / "quality.csv", found.region_coordinates_
-    write_quality(path, regions, found.quality_, n_accepted=count)
-    write_footprints(folder / "footprints.tif", imaging.footprints_)
-    if suite2p:
-        write_suite2p(folder, imaging)
-    if nwb and len(regions):
-        write_nwb(
-            folder / "regions.nwb",
-            found.footprints_,
-            found.traces_,
-            rate,
-            spike_trains=found.spike_trains_,
-            fluorescence=found.fluorescence_,
-            quality=found.quality_,
-            n_accepted=count,
-            **(metadata or {}),
+        table = pd.DataFrame(each.T, columns=columns)
+        table.insert(0, "time", times)
+        _write_table(folder / f"{name}.csv", table.reset_index(names="frame"), "%.6g")
+    _write_table(folder / "spikes.csv", _spikes(imaging.spike_trains_, times), "%.6g")
+    regions = found.region_coordinates_
+    _write_table(folder / "quality.csv", _quality(regions, found.quality_, count), "%.4g")
+    if len(imaging.traces_):  # TIFF needs at least one page
+        import_optional("tifffile").imwrite(
+            folder / "footprints.tif",
+            np.asarray(imaging.footprints_, dtype=np.float32),
+            photometric="minisblack",
+            compression="zlib",
         )
+    if suite2p:
+        write_suite2p(folder, found, count)
+    if nwb and len(regions):
+        write_nwb(folder / "regions.nwb", found, count, **(metadata or {}))
+
+
+def _write_table(path: Path, table: pd.DataFrame, digits: str) -> None:
+    table.to_csv(path, index=False, float_format=digits, lineterminator="\n")
+
+
+def _spikes(trains: np.ndarray, times: list[str]) -> pd.DataFrame:
+    """One line per spike."""
+    neurons, frames = np.nonzero(trains > 0)
+    when = [times[frame] for frame in frames]
+    sizes = trains[neurons, frames]
+    return pd.DataFrame({"neuron": neurons + 1, "frame": frames, "time": when, "size": sizes})
+
+
+def _quality(regions: list[np.ndarray], quality: Quality, count: int) -> pd.DataFrame:
+    """One line per neuron, of which the first ``count`` were accepted."""
+    centres = centres_of(regions)
+    table = {
+        "neuron": np.arange(len(regions)) + 1,
+        "row": [f"{row:.2f}" for row in centres[:, 0]],
+        "column": [f"{column:.2f}" for column in centres[:, 1]],
+        "pixels": [len(region) for region in regions],
+        "snr": quality.snr,
+        "correlation": quality.correlation,
+        "doubtful": quality.doubtful.astype(int),
+        "score": quality.score,
+        "rejected": quality.reasons(count),
+    }
+    return pd.DataFrame(table)
 
 
 def describe(imaging: CalciumImaging) -> dict[str, Any]:
@@ -181,92 +218,3 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
         return as_regions([region["coordinates"] for region in content])
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {expected} ({error})") from error
-
-
-def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
-    """Write traces to a CSV file: columns ``frame``, ``time``, ``neuron_1``, ``neuron_2``, ….
-
-    Parameters
-    ----------
-    path : path
-    traces : array of shape (n_neurons, n_frames)
-    frame_rate : float
-        Frames per second; ``time`` is in seconds since the first frame. NaN is an empty cell.
-    """
-    values = np.asarray(traces)
-    table = pd.DataFrame(values.T, columns=[f"neuron_{i + 1}" for i in range(len(values))])
-    table.insert(0, "time", [f"{frame / frame_rate:.6f}" for frame in table.index])
-    table.to_csv(path, index_label="frame", float_format="%.6g", lineterminator="\n")
-
-
-def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None:
-    """Write spikes to a CSV file: columns ``neuron``, ``frame``, ``time`` and ``size``.
-
-    The file has one line per spike.
-
-    Parameters
-    ----------
-    path : path
-    spike_trains : array of shape (n_neurons, n_frames)
-        Increase of the fluorescence by each spike; 0 where there is none.
-    frame_rate : float
-        Frames per second.
-    """
-    trains = np.asarray(spike_trains)
-    neurons, frames = np.nonzero(trains > 0)
-    times = [f"{frame / frame_rate:.6f}" for frame in frames]
-    table = {"neuron": neurons + 1, "frame": frames, "time": times, "size": trains[neurons, frames]}
-    pd.DataFrame(table).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
-
-
-def write_quality(
-    path: Path | str,
-    regions: list[np.ndarray],
-    quality: Quality,
-    *,
-    n_accepted: int | None = None,
-) -> None:
-    """Write the quality of each neuron to a CSV file.
-
-    The columns are ``neuron``, ``row``, ``column``, ``pixels``, ``snr``, ``correlation``,
-    ``doubtful``, which is 1 or 0, ``score`` and ``rejected``, the reason why a candidate is no
-    neuron, or nothing.
-
-    Parameters
-    ----------
-    path : path
-    regions : list of ndarray of shape (n_pixels, 2)
-        Rows and columns of the pixels of each neuron.
-    quality : Quality
-    n_accepted : int, default=None
-        Number of neurons; what comes after them was rejected. None if all were accepted.
-    """
-    centres = centres_of(regions)
-    table = {
-        "neuron": np.arange(len(regions)) + 1,
-        "row": [f"{row:.2f}" for row in centres[:, 0]],
-        "column": [f"{column:.2f}" for column in centres[:, 1]],
-        "pixels": [len(region) for region in regions],
-        "snr": quality.snr,
-        "correlation": quality.correlation,
-        "doubtful": quality.doubtful.astype(int),
-        "score": quality.score,
-        "rejected": quality.reasons(n_accepted),
-    }
-    pd.DataFrame(table).to_csv(path, index=False, float_format="%.4g", lineterminator="\n")
-
-
-def write_footprints(path: Path | str, footprints: Any) -> None:
-    """Write footprints to a TIFF file of float32 with one page per neuron.
-
-    Parameters
-    ----------
-    path : path
-    footprints : array of shape (n_neurons, height, width)
-        If there is no neuron, no file is written: TIFF needs at least one page.
-    """
-    pages = np.asarray(footprints, dtype=np.float32)
-    if len(pages):
-        import_optional("tifffile").imwrite(
-            path, pages, photometric="minisblack", compression="zlib"
-        )

@@ -8,36 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import skew
 
-from thinrank.calcium.imaging import with_rejected
 
-
-def write_suite2p(folder: Path | str, imaging: Any) -> None:
+def write_suite2p(folder: Path, imaging: Any, count: int) -> None:
     """Write ``suite2p/plane0`` with the files that readers of suite2p expect.
 
-    ============ ===========================================================================
-    stat.npy     one dictionary per neuron: ypix, xpix, lam, med, npix, radius, …
-    F.npy        raw fluorescence, of shape (n_neurons, n_frames), float32
-    Fneu.npy     neuropil, of the same shape
-    spks.npy     deconvolved activity, of the same shape
-    iscell.npy   two columns: 1, or 0 for doubtful neurons and rejected candidates, which come
-                 last; and the correlation of the trace with the raw light in place of a probability
-    ops.npy      a dictionary of settings and images: Ly, Lx, fs, nframes, meanImg, …
-    ============ ===========================================================================
-
-    As in suite2p, ``stat.npy`` and ``ops.npy`` are pickled objects, which readers load with
-    ``allow_pickle=True``. The neurons are in the order of all other files. In ``ops``,
-    ``neucoeff`` is the median fraction of the neuropil that was subtracted for ``spks.npy``.
-
-    Parameters
-    ----------
-    folder : path
-        An existing folder, in which ``suite2p`` is made.
-    imaging : CalciumImaging
-        A fitted estimator.
+    ``count``: number of accepted neurons; those after them were rejected.
     """
-    place = Path(folder) / "suite2p" / "plane0"
+    place = folder / "suite2p" / "plane0"
     place.mkdir(parents=True)
-    imaging, count = with_rejected(imaging)
     light, quality = imaging.fluorescence_, imaging.quality_
     corrected = light.corrected.astype(np.float64)
     footprints, shape = imaging.footprints_, imaging.mean_image_.shape
@@ -62,8 +40,7 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
     np.save(place / "Fneu.npy", light.neuropil)
     np.save(place / "spks.npy", light.deconvolved)
     np.save(place / "iscell.npy", cells.astype(np.float32))
-    settings = _settings(imaging, shape, typical) | {"save_path": str(place.resolve())}
-    np.save(place / "ops.npy", np.array(settings, dtype=object))
+    np.save(place / "ops.npy", np.array(_settings(imaging, shape, typical), dtype=object))
 
 
 def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) -> dict[str, Any]:
@@ -129,5 +106,6 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
         # for suite2p's conversion to NWB
         "mesoscan": False,
         "data_path": [""],
+        "save_path": "suite2p/plane0",  # the folder around it may be moved
         "suite2p_version": "written by thinrank",
     }

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from thinrank.calcium.regions import mask_of
 
@@ -33,7 +33,7 @@ class Scores:
         Numbers of matched, estimated and labeled regions.
     pixel_auc : float or None
         Area under the ROC curve of an image of activity, where the pixels of all labeled regions
-        are the positives; None if no image was given. See :func:`pixel_auc`.
+        are the positives; None if no image was given.
     """
 
     recall: float
@@ -145,48 +145,12 @@ def match_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> list
     return pairs
 
 
-def pixel_auc(energy: Any, mask: Any) -> float:
-    """Area under the ROC curve of an image as a classifier of pixels.
-
-    The probability that a pixel inside the mask has a higher value than one outside, ties
-    counted half.
-
-    Parameters
-    ----------
-    energy : array of shape (height, width)
-        Any score of a pixel, such as the norm of its column of Θ.
-    mask : boolean array of shape (height, width)
-        The labeled pixels. It must contain both True and False.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from thinrank.calcium import pixel_auc
-    >>> pixel_auc([[0.9, 0.1], [0.2, 0.3]], [[True, False], [False, True]])
-    1.0
-    """
-    values, inside = np.asarray(energy, dtype=float), np.asarray(mask, dtype=bool)
-    if values.shape != inside.shape:
-        raise ValueError(
-            f"energy and mask must have the same shape, got {values.shape} and {inside.shape}"
-        )
-    if np.isnan(values).any():
-        raise ValueError("energy must not contain NaN")
-    count = int(inside.sum())
-    if not 0 < count < inside.size:
-        raise ValueError("mask must contain both True and False")
-    ranks = rankdata(values.ravel())[inside.ravel()]
-    above = ranks.sum() - count * (count + 1) / 2
-    return float(above / (count * (inside.size - count)))
-
-
 def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
     """Pixel AUC; None if all pixels of the image, or none, are in a region."""
     mask = np.any([mask_of(region, np.shape(energy)) for region in regions], axis=0)
-    return pixel_auc(energy, mask) if 0 < mask.sum() < mask.size else None
+    if mask.all() or not mask.any():
+        return None
+    return float(roc_auc_score(mask.ravel(), np.ravel(energy)))
 
 
 def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:
