@@ -16,7 +16,7 @@ from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import LEVEL
 from thinrank.matrices.masked_factors import (
     EXACT,
-    MaskedFit,
+    Fit,
     RidgePath,
     alternate,
     best_rows,
@@ -56,7 +56,7 @@ class Candidate:
     ridge: float  # the ridge with the smallest error
     errors: np.ndarray  # (n_groups,) sums of the squared errors in small random groups of cells
     # one fit for each split; empty once the candidate was used
-    fits: tuple[MaskedFit, ...] = field(default=(), repr=False)
+    fits: tuple[Fit, ...] = field(default=(), repr=False)
 
     @property
     def error(self) -> float:
@@ -112,10 +112,12 @@ class _Search:
     def run(self, first: tuple[int, int]) -> Candidate:
         """The candidate with the smallest error."""
         best, without_gain = self.zero, 0
-        given = self.limits.rank
-        for rank in range(1, self._most_ranks() + 1) if given is None else (given,):
-            starts = {self._sizes(rank, *sizes) for sizes in self._starts(best, first)}
-            winner = min(self._candidates(starts), key=_error)
+        given, rows, columns = self.limits[:3]
+        most = min(rows or self.shape[0], columns or self.shape[1])
+        for rank in range(1, most + 1) if given is None else (given,):
+            starts = [first, self.shape, *([(best.rows, best.columns)] if best.rank else [])]
+            sizes = sorted({self._sizes(rank, *each) for each in starts})
+            winner = min((self._candidate(*each) for each in sizes), key=_error)
             if winner.error < best.error or given is not None:
                 winner, without_gain = self._refined(winner), 0
             else:
@@ -135,14 +137,6 @@ class _Search:
             if each.is_near(best, _MARGIN if each.rank == best.rank else _MARGIN_OF_RANK)
         ]
         return min(near, key=lambda each: (each.size, each.error))
-
-    def _starts(self, best: Candidate, first: tuple[int, int]) -> list[tuple[int, int]]:
-        """Numbers of rows and columns with which a rank begins."""
-        return [first, self.shape, *([(best.rows, best.columns)] if best.rank else [])]
-
-    def _most_ranks(self) -> int:
-        rows, columns = self.limits.rows, self.limits.columns
-        return min(rows or self.shape[0], columns or self.shape[1])
 
     def _sizes(self, rank: int, rows: int, columns: int) -> tuple[int, int, int]:
         """Possible sizes nearest to those asked for."""
@@ -187,14 +181,10 @@ class _Search:
         """Other numbers of rows and columns, from the fits of a candidate."""
         rank, rows, columns = sizes
         fits = tuple(
-            alternate(split.train, fit.V, rows, columns, here.ridge)
-            for split, fit in zip(self.splits, here.fits, strict=True)
+            alternate(split.train, V, rows, columns, here.ridge)
+            for split, (_, V) in zip(self.splits, here.fits, strict=True)
         )
-        errors = self._errors([(fit.U, fit.V) for fit in fits])
-        return Candidate(rank, rows, columns, here.ridge, errors, fits)
-
-    def _candidates(self, sizes: set[tuple[int, int, int]]) -> list[Candidate]:
-        return [self._candidate(*each) for each in sorted(sizes)]
+        return Candidate(rank, rows, columns, here.ridge, self._errors(fits), fits)
 
     def _candidate(self, rank: int, rows: int, columns: int) -> Candidate:
         sizes = (rank, rows, columns)
@@ -221,8 +211,7 @@ class _Search:
             fits = tuple(path.fit(ridge) for path in paths)
             if self.limits.ridge is not None and ridge > self.limits.ridge:
                 continue
-            errors = self._errors([(fit.U, fit.V) for fit in fits])
-            found = Candidate(rank, rows, columns, ridge, errors, fits)
+            found = Candidate(rank, rows, columns, ridge, self._errors(fits), fits)
             if best is None or found.error < best.error:
                 best, worse = found, 0
             else:
@@ -237,7 +226,7 @@ class _Search:
         nothing = (np.zeros((rows, 0)), np.zeros((columns, 0)))
         return Candidate(0, 0, 0, 0.0, self._errors([nothing] * len(self.splits)))
 
-    def _errors(self, fits: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    def _errors(self, fits: Iterable[Fit]) -> np.ndarray:
         errors = np.zeros(self.n_groups)
         for split, (U, V) in zip(self.splits, fits, strict=True):
             squares = (split.held_out.values - split.held_out.products(U, V)) ** 2
@@ -251,10 +240,10 @@ class _Search:
         their regressions, too. Rows are added in the order of their gains in the cells of the fit.
         """
         changes = []
-        for split, fit in zip(self.splits, candidate.fits, strict=True):
-            train, held_out, W = split.train, split.held_out, fit.V
+        for split, (left, W) in zip(self.splits, candidate.fits, strict=True):
+            train, held_out = split.train, split.held_out
             if transposed:
-                train, held_out, W = train.transposed, held_out.transposed, fit.U
+                train, held_out, W = train.transposed, held_out.transposed, left
             if not W.any():
                 return 1, 1
             U, gains = best_rows(train, W, train.shape[0], candidate.ridge)
@@ -321,42 +310,24 @@ def _standing_out(cells: ObservedCells) -> tuple[int, int]:
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Completion:
-    """A fit."""
+def fit_completion(
+    cells: ObservedCells, chosen: Limits, given: Limits
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Factors of chosen sizes, and the smallest gain of a row in use; 0 if all rows are in use.
 
-    U: np.ndarray  # (n_rows, rank) factors. U has the ridge regressions on V
-    V: np.ndarray
-    ridge: float  # ridge of the fit
-    least_gain: float  # the smallest gain of a row in use; 0 if all rows are in use
-    tried: list[Candidate]  # candidates of the search
-
-
-def complete(
-    cells: ObservedCells,
-    limits: Limits,
-    *,
-    centre: str | None,
-    cv: int,
-    seed: int,
-    report: Callable[[Candidate], None],
-) -> Completion:
-    """Choose what ``limits`` leaves open, and fit the deviations from the center."""
-    tried: list[Candidate] = []
-    given = limits
-    if None in limits:
-        chosen, tried = choose(cells, limits, centre=centre, cv=cv, seed=seed, report=report)
-        limits = Limits(*chosen.sizes, chosen.ridge)
-    rank, rows, columns, ridge = limits
-    centred = Centre.of(cells, centre).removed(cells)
-    V = np.zeros((cells.shape[1], 0)) if rank == 0 else _right(centred, rank, rows, columns, ridge)
+    Rows and columns that only all cells confirm are added, unless their numbers were ``given``.
+    """
+    rank, rows, columns, ridge = chosen
+    V = np.zeros((cells.shape[1], 0))
+    if rank and cells.complete and ridge == 0:  # the sparse SVD
+        V = np.asarray(nearest(as_design(cells.by_row.values), rank, rows, columns).V)
+    elif rank:
+        _, V = fit_sizes(cells, rank, rows, columns, ridge)
     if not V.any():
-        nothing = np.zeros((cells.shape[0], 0)), np.zeros((cells.shape[1], 0))
-        return Completion(*nothing, ridge, 0.0, tried)
-    V, rows = _extended(centred, V, limits, given)
-    U, gains = best_rows(centred, V, rows, ridge)
-    limited = rows < cells.shape[0]
-    return Completion(U, V, ridge, float(np.min(gains[U.any(axis=1)])) if limited else 0.0, tried)
+        return np.zeros((cells.shape[0], 0)), np.zeros((cells.shape[1], 0)), 0.0
+    V, rows = _extended(cells, V, chosen, given)
+    U, gains = best_rows(cells, V, rows, ridge)
+    return U, V, float(np.min(gains[U.any(axis=1)])) if rows < cells.shape[0] else 0.0
 
 
 def _extended(
@@ -374,7 +345,7 @@ def _extended(
         if not more_rows and not more_columns:
             return V, rows
         rows, columns = rows + more_rows, columns + more_columns
-        V = alternate(cells, V, rows, columns, ridge, EXACT).V
+        _, V = alternate(cells, V, rows, columns, ridge, EXACT)
 
 
 def scores_of_rows(
@@ -387,13 +358,6 @@ def scores_of_rows(
     U, gains = regressions(cells.in_columns(support), V[support], ridge)
     U[gains < least_gain * (1 - _ROUNDING)] = 0.0
     return U
-
-
-def _right(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: float) -> np.ndarray:
-    """Right factor of the fit."""
-    if cells.complete and ridge == 0:  # the sparse SVD
-        return np.asarray(nearest(as_design(cells.by_row.values), rank, rows, columns).V)
-    return fit_sizes(cells, rank, rows, columns, ridge).V
 
 
 def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:

@@ -31,6 +31,8 @@ class Decomposition(BaseEstimator):
 
     factors_: Factors
     components_: Array
+    left_vectors_: Array
+    singular_values_: Array
     warnings_: list[str]
 
     @property
@@ -51,12 +53,17 @@ class Decomposition(BaseEstimator):
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.column_support)
 
-    def _keep_vectors(self, left: Array, values: np.ndarray, right: Array) -> None:
-        """Store singular vectors in the order of their values, with signs by rule."""
-        left, right = positive_largest(left, right)
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        columns, rank = self.factors_.shape[1], self.factors_.rank
+        return {"n_features_in_": columns, "components_": (rank, columns)}
+
+    def _keep_factors(self, factors: Factors) -> None:
+        """Store balanced factors and their singular vectors, with signs by rule."""
+        self.singular_values_ = arrays.to_numpy(arrays.column_norms_squared(factors.U))
+        root = arrays.from_numpy(self.singular_values_**0.5, factors.U)
+        left, right = positive_largest(factors.U / root, factors.V / root)
         self.left_vectors_, self.components_ = left, right.T
-        self.singular_values_ = values
-        root = arrays.from_numpy(values**0.5, left)
         self.factors_ = Factors(left * root, right * root)
 
     def _given(self, name: str, most: int, meaning: str) -> int | None:

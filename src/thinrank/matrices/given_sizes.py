@@ -8,7 +8,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import take_rows
+from thinrank.designs import Dense, take_rows
 from thinrank.designs.dense import ColumnSubset
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
 
@@ -57,14 +57,18 @@ def singular_triplets(
     return linalg.truncated_svd(products, rank, shape=A.shape, like=A.prototype, seed=seed, tol=tol)
 
 
+def submatrix(A: Design, rows: Array, columns: Array) -> Design:
+    """Some rows and columns: a copy, unless A is no array and the copy would be large."""
+    if hasattr(A, "array"):
+        return Dense(arrays.submatrix(A.array, rows, columns))
+    if columns.shape[0] <= few_columns(A):
+        return Dense(arrays.take_rows(A.columns(columns), rows))
+    return ColumnSubset(take_rows(A, rows), columns)
+
+
 def block_svd(A: Design, rows: Array, columns: Array, rank: int) -> Factors:
     """Leading singular vectors of the block of A in ``rows`` and ``columns``, zero outside it."""
-    if hasattr(A, "array") or columns.shape[0] <= few_columns(A):
-        block = arrays.take_rows(A.columns(columns), rows)
-        small = Factors.from_svd(*linalg.truncated_svd(block, rank))
-    else:
-        some = ColumnSubset(take_rows(A, rows), columns)
-        small = Factors.from_svd(*singular_triplets(some, rank))
+    small = Factors.from_svd(*singular_triplets(submatrix(A, rows, columns), rank))
     return Factors(
         arrays.scatter_rows(small.U, rows, A.shape[0]),
         arrays.scatter_rows(small.V, columns, A.shape[1]),

@@ -23,6 +23,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs import standardize, take_rows
+from thinrank.matrices.decomposition import PATIENCE
 from thinrank.matrices.sparse_components import (
     compressed,
     feature_counts,
@@ -35,9 +36,6 @@ from thinrank.matrices.sparse_components import (
 _SPLITS = 10
 # Largest automatic rank: more components are not for reading.
 _MAX_RANK = 20
-# The search ends when this number of further components is not supported by held-out rows. A
-# component may be of single features with large variances, and the next one be common to several.
-_PATIENCE = 3
 # Default of the fraction of what features explain on average that a further feature has to add.
 # Data sets of correlated features lose those that add little; where few of many features matter it
 # has hardly any effect.
@@ -110,7 +108,7 @@ def choose_components(
     chosen: list[int] = []
     first = rank if rank is not None and shared else 1
     for tried in range(first, limit + 1):
-        if rank is None and tried - best.rank > _PATIENCE:
+        if rank is None and tried - best.rank > PATIENCE:
             break
         count, record = _try(splits, n, tried, features, shared, least_share)
         chosen = [count] if shared else [*chosen, count]

@@ -85,9 +85,7 @@ class GraphSizes:
     rank: int  # number of components and of nodes
     size: int
     center: bool  # whether a mean of the pairs is subtracted
-    shrinkage: np.ndarray  # (rank,) factors of the eigenvalues
-    # standardized contribution of each component that was tried at the chosen number of nodes
-    z: np.ndarray
+    tried: HeldOut  # predictions of the components that were tried at the chosen number of nodes
     errors: dict[int, float]  # held-out error for each number of nodes
     share: float  # factor of these components in the scores of pairs
     # (rank of all nodes,) factors of the components of all nodes in the scores of pairs; empty if
@@ -150,15 +148,12 @@ def choose_graph_sizes(
     """
     n = pairs.n_nodes
     first = n if size is None else size
-    best: tuple[float, bool, int, HeldOut] | None = None
+    best = []
     for center in centers:
         tried = _ranks(pairs, rank, first, center, seed)
         chosen = tried.rank(_LEVEL) if rank is None else rank
-        error = tried.error(chosen)
-        if best is None or error < best[0]:
-            best = (error, center, chosen, tried)
-    assert best is not None
-    error, center, chosen, tried = best
+        best.append((tried.error(chosen), center, chosen, tried))
+    error, center, chosen, tried = min(best, key=lambda each: each[0])
     errors = {first: error}
     share, everywhere = 1.0, np.zeros(0)
     if size is None:
@@ -174,8 +169,7 @@ def choose_graph_sizes(
                 chosen, tried, first = at_found, again, found
     if chosen == 0:
         first = 0
-    shrinkage = tried.shrinkage[:chosen]
-    return GraphSizes(chosen, first, center, shrinkage, tried.z, errors, share, everywhere)
+    return GraphSizes(chosen, first, center, tried, errors, share, everywhere)
 
 
 def _combined(few: HeldOut, rank: int, every: HeldOut, rank_of_all: int) -> tuple[float, float]:
@@ -203,21 +197,23 @@ def _ranks(pairs: Pairs, rank: int | None, size: int, center: bool, seed: int) -
 
 def _fewer_nodes(pairs: Pairs, rank: int, center: bool, seed: int, errors: dict[int, float]) -> int:
     """The number of nodes with the smallest held-out error; all that were tried go to errors."""
+
+    def try_size(size: int) -> float:
+        errors[size] = held_out(pairs, rank, size, center=center, seed=seed).error(rank)
+        return errors[size]
+
     fewest = max(_FEWEST_NODES, rank + 1)
     if pairs.n_nodes not in errors:
-        errors[pairs.n_nodes] = held_out(
-            pairs, rank, pairs.n_nodes, center=center, seed=seed
-        ).error(rank)
+        try_size(pairs.n_nodes)
     size, worse = pairs.n_nodes // 2, 0
     while size >= fewest and worse < PATIENCE:
-        errors[size] = held_out(pairs, rank, size, center=center, seed=seed).error(rank)
-        worse = worse + 1 if errors[size] > min(errors.values()) else 0
+        worse = worse + 1 if try_size(size) > min(errors.values()) else 0
         size //= 2
     for factor in (2**0.5, 2**0.25):
         best = min(errors, key=errors.__getitem__)
         for size in {round(best / factor), round(best * factor)} - set(errors):
             if fewest <= size < pairs.n_nodes:
-                errors[size] = held_out(pairs, rank, size, center=center, seed=seed).error(rank)
+                try_size(size)
     return min(errors, key=errors.__getitem__)
 
 

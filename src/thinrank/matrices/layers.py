@@ -5,7 +5,7 @@ Nothing here is random: starting points are singular vectors, and the data are d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,14 +14,13 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array, top_rows
+from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Deflated, Dense, Sparse, take_rows
-from thinrank.designs.dense import ColumnSubset
+from thinrank.designs import Deflated, Dense, Sparse
 from thinrank.matrices.cells import DENSE_SHARE
 from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS
-from thinrank.matrices.given_sizes import block_svd, few_columns, nearest, singular_triplets
+from thinrank.matrices.given_sizes import block_svd, nearest, singular_triplets, submatrix
 
 # Share of noise among the rows (columns) of a layer (Benjamini and Hochberg).
 _FALSE_SHARE = 0.001
@@ -41,8 +40,6 @@ _PRICE = 4.0
 # Scores left out stand out beyond the limit that one of all exceeds with the first probability
 # under noise; a layer needs a number of them that has at most the second one.
 _RATE, LEVEL = 0.05, 0.005
-# Scores left out that enter the prediction of the cells, in units of their scale.
-_PREDICTED = 2.0
 # Most components to which most rows and columns contribute that are removed: means, and a few
 # factors of the noise. Their typical scores exceed the noise of cells by this factor.
 _MOST_DENSE = 5
@@ -82,20 +79,6 @@ class Side(NamedTuple):
         return p_values <= order[below[-1]] if len(below) else np.zeros(len(scores), dtype=bool)
 
 
-class Layer(NamedTuple):
-    """A matrix d·uvᵀ of rank one with few non-zero rows and columns."""
-
-    left: np.ndarray  # (n_rows,) u, of length 1
-    value: float  # d
-    right: np.ndarray  # (n_columns,) v, of length 1
-
-    def factors(self, like: Array) -> Factors:
-        """The layer as balanced factors."""
-        root = self.value**0.5
-        U, V = root * self.left[:, None], root * self.right[:, None]
-        return Factors(arrays.from_numpy(U, like), arrays.from_numpy(V, like))
-
-
 class Evidence(NamedTuple):
     """What data that were left out say about a layer."""
 
@@ -118,7 +101,7 @@ class Evidence(NamedTuple):
 class Discovery:
     """Layers that were found, and what was removed to find them."""
 
-    layers: list[Layer]  # in the order in which they were found
+    layers: list[Factors]  # of rank one, in the order in which they were found
     background: Factors  # the sum of components to which most rows and columns contribute
     # singular value of every layer that was looked at, the rejected ones included, with the
     # evidence for it. None if it was not tested
@@ -141,9 +124,7 @@ class CellSquares(NamedTuple):
 
     @classmethod
     def of(cls, A: Design) -> CellSquares:
-        """Those of a dense or sparse matrix, also if a matrix of low rank was subtracted."""
-        while isinstance(A, Deflated):
-            A = A.base
+        """Those of a dense or sparse matrix."""
         nothing = cls(np.zeros(A.shape[0]), np.zeros(A.shape[1]))
         if isinstance(A, Sparse):
             squares = A.matrix.multiply(A.matrix)
@@ -233,76 +214,74 @@ def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
 # --------------------------------------------------------------------------- one layer
 
 
-def find_layer(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Layer | None:
+def find_layer(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Factors | None:
     """The layer of largest gain that alternating thresholding reaches from several starting points.
 
-    Shapes: ``A`` (n_rows, n_columns). None if nothing stands out.
+    The gain is d² less what its rows and columns would contribute to it if they were noise. The
+    starting points are leading right singular vectors.
+
+    Shapes: ``A`` (n_rows, n_columns). The layer d·uvᵀ as balanced factors; None if nothing stands
+    out.
     """
-    noise = arrays.norm(A.column_norms()) ** 2 / (A.shape[0] * A.shape[1])
-    return _Search(A, rows, columns, squares, noise).best_from(_starts(A))
+    price = _PRICE * arrays.norm(A.column_norms()) ** 2 / (A.shape[0] * A.shape[1])
+    start = _numbers(singular_triplets(A, _STARTS, quick=True)[2])
+    best, most = None, -np.inf
+    for lenient_iterations in _LENIENT_ITERATIONS:
+        for left, value, right in _reached(A, rows, columns, squares, start, lenient_iterations):
+            sides = (rows, left), (columns, right)
+            used = sum(np.count_nonzero(vector) for side, vector in sides if side.automatic)
+            if value**2 - price * used > most:
+                most = value**2 - price * used
+                best = Factors(*(_like(value**0.5 * x[:, None], A) for x in (left, right)))
+    return best
 
 
-class _Search(NamedTuple):
-    A: Design
-    rows: Side
-    columns: Side
-    squares: CellSquares
-    noise: float  # mean square of the cells
+def _reached(
+    A: Design,
+    rows: Side,
+    columns: Side,
+    squares: CellSquares,
+    right: np.ndarray,
+    lenient_iterations: int,
+) -> Iterator[tuple[np.ndarray, float, np.ndarray]]:
+    """The layers u, d, v that are reached from several right vectors.
 
-    def gain(self, layer: Layer) -> float:
-        """d² less what the rows and columns would contribute to it if they were noise."""
-        sides = (self.rows, layer.left), (self.columns, layer.right)
-        used = sum(np.count_nonzero(vector) for side, vector in sides if side.automatic)
-        return layer.value**2 - _PRICE * self.noise * used
-
-    def best_from(self, right: np.ndarray) -> Layer | None:
-        """The layer of largest gain that is reached from one of several right vectors."""
-        found = [layer for each in _LENIENT_ITERATIONS for layer in self._reached(right, each)]
-        return max(found, key=self.gain, default=None)
-
-    def _like(self, vectors: np.ndarray) -> Array:
-        return arrays.from_numpy(vectors, self.A.prototype)
-
-    def _reached(self, right: np.ndarray, lenient_iterations: int) -> list[Layer]:
-        """The layers that are reached from several right vectors.
-
-        All are improved at the same time, because a product with many vectors takes little longer
-        than one with a single vector. Those that meet on the way continue as one.
-        """
-        found: list[Layer] = []
-        seen: set[tuple[bytes, bytes]] = set()
-        for iteration in range(_MAX_ITERATIONS):
-            lenient = iteration < lenient_iterations
-            scales = np.sqrt(self.squares.columns @ right**2)
-            left = _chosen(_numbers(self.A @ self._like(right)), self.rows, scales, lenient)
-            scales = np.sqrt(self.squares.rows @ left**2)
-            scores = _numbers(self.A.transposed_product(self._like(left)))
-            new = _chosen(scores, self.columns, scales, lenient)
-            going, supports = [], set()
-            for j in range(new.shape[1]):
-                if not (_enough(left[:, j], self.rows) and _enough(new[:, j], self.columns)):
-                    continue
-                support = ((left[:, j] != 0).tobytes(), (new[:, j] != 0).tobytes())
-                if support in supports:
-                    continue
-                supports.add(support)
-                if (support in seen and not lenient) or iteration == _MAX_ITERATIONS - 1:
-                    # several starting points lead to a layer, with either sign
-                    sign = 1.0 if new[np.argmax(np.abs(new[:, j])), j] > 0 else -1.0
-                    value = float(scores[:, j] @ new[:, j])
-                    found.append(Layer(sign * left[:, j], value, sign * new[:, j]))
-                else:
-                    going.append(j)
-            # a support that comes back, at once or in a cycle, is where the search ends
-            seen = supports if lenient else seen | supports
-            right = new[:, going]
-            if not going:
-                break
-        return found
+    All are improved at the same time, because a product with many vectors takes little longer
+    than one with a single vector. Those that meet on the way continue as one.
+    """
+    seen: set[tuple[bytes, bytes]] = set()
+    for iteration in range(_MAX_ITERATIONS):
+        lenient = iteration < lenient_iterations
+        scales = np.sqrt(squares.columns @ right**2)
+        left = _chosen(_numbers(A @ _like(right, A)), rows, scales, lenient)
+        scales = np.sqrt(squares.rows @ left**2)
+        scores = _numbers(A.transposed_product(_like(left, A)))
+        right = _chosen(scores, columns, scales, lenient)
+        going, supports = [], set()
+        for j in range(right.shape[1]):
+            if not (_enough(left[:, j], rows) and _enough(right[:, j], columns)):
+                continue
+            support = ((left[:, j] != 0).tobytes(), (right[:, j] != 0).tobytes())
+            if support in supports:
+                continue
+            supports.add(support)
+            if (support in seen and not lenient) or iteration == _MAX_ITERATIONS - 1:
+                yield left[:, j], float(scores[:, j] @ right[:, j]), right[:, j]
+            else:
+                going.append(j)
+        # a support that comes back, at once or in a cycle, is where the search ends
+        seen = supports if lenient else seen | supports
+        right = right[:, going]
+        if not going:
+            break
 
 
 def _numbers(values: Array) -> np.ndarray:
     return arrays.to_numpy(values).astype(float)
+
+
+def _like(vectors: np.ndarray, A: Design) -> Array:
+    return arrays.from_numpy(vectors, A.prototype)
 
 
 def _enough(vector: np.ndarray, side: Side) -> bool:
@@ -319,19 +298,6 @@ def _chosen(scores: np.ndarray, side: Side, scales: np.ndarray, lenient: bool) -
         if length > 0:
             kept[flags, j] = vector[flags] / length
     return kept
-
-
-def _starts(A: Design) -> np.ndarray:
-    """Leading right singular vectors of the matrix, and of its rows and columns of large norm."""
-    leading_vectors = arrays.to_numpy(singular_triplets(A, _STARTS, quick=True)[2])
-    # a small block that hides in the noise of the whole matrix shows in the norms
-    few = min(max(A.shape[1] // 10, 1), few_columns(A))
-    largest = top_rows(A.column_norms()[:, None], few)
-    block = A.columns(largest)
-    chosen = top_rows(block, max(A.shape[0] // 10, 1))
-    vectors = linalg.truncated_svd(arrays.take_rows(block, chosen), 1)[2]
-    hidden = arrays.to_numpy(arrays.scatter_rows(vectors, largest, A.shape[1]))
-    return np.hstack([leading_vectors, hidden]).astype(float)
 
 
 # --------------------------------------------------------------------------- evidence
@@ -355,26 +321,23 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
     row_scores, column_scores = (np.zeros(size) for size in A.shape)
     for fold in range(folds):
         out_rows, out_columns = row_fold == fold, column_fold == fold
-        kept = submatrix(A, ~out_rows, ~out_columns)
         near = squares.on(~out_rows, ~out_columns)
-        found = find_layer(kept, rows, columns, near)
+        found = find_layer(_flagged(A, ~out_rows, ~out_columns), rows, columns, near)
         if found is None:
             continue
-        right, left = (
-            arrays.from_numpy(v[:, None], A.prototype) for v in (found.right, found.left)
-        )
-        scores = submatrix(A, out_rows, ~out_columns) @ right
-        row_scores[out_rows] = _standardized(scores, near.columns @ found.right**2)
-        scores = submatrix(A, ~out_rows, out_columns).transposed_product(left)
-        column_scores[out_columns] = _standardized(scores, near.rows @ found.left**2)
+        left, right = (x / arrays.norm(x) for x in (found.U, found.V))
+        scores = _flagged(A, out_rows, ~out_columns) @ right
+        row_scores[out_rows] = _standardized(scores, near.columns, right)
+        scores = _flagged(A, ~out_rows, out_columns).transposed_product(left)
+        column_scores[out_columns] = _standardized(scores, near.rows, left)
     # the folds have one scale: a few rows of one fold do not tell theirs
     scales = [1.0 if squares.known else null_scale(x) for x in (row_scores, column_scores)]
     row_scores, column_scores = row_scores / (scales[0] or 1), column_scores / (scales[1] or 1)
     agreement = sum(
         _agreement(
-            submatrix(A, row_fold == fold, column_fold == fold),
-            _predictive(row_scores[row_fold == fold], rows),
-            _predictive(column_scores[column_fold == fold], columns),
+            _flagged(A, row_fold == fold, column_fold == fold),
+            row_scores[row_fold == fold],
+            column_scores[column_fold == fold],
             squares.on(row_fold == fold, column_fold == fold),
         )
         for fold in range(folds)
@@ -403,32 +366,18 @@ def _folds(A: Design, folds: int) -> tuple[np.ndarray, np.ndarray]:
     return result[0], result[1]
 
 
-def submatrix(A: Design, rows: np.ndarray, columns: np.ndarray) -> Design:
-    """The block of flagged rows and columns as a Design, a copy for dense and sparse matrices."""
-    in_rows = arrays.indices(np.flatnonzero(rows).tolist(), A.prototype)
-    in_columns = arrays.indices(np.flatnonzero(columns).tolist(), A.prototype)
-    if isinstance(A, Deflated):
-        removed = type(A.removed)(
-            arrays.take_rows(A.removed.U, in_rows), arrays.take_rows(A.removed.V, in_columns)
-        )
-        return Deflated(submatrix(A.base, rows, columns), removed)
-    if isinstance(A, Dense):
-        return Dense(arrays.submatrix(A.array, in_rows, in_columns))
-    if isinstance(A, Sparse):
-        return Sparse(A.matrix[in_rows][:, in_columns])
-    return ColumnSubset(take_rows(A, in_rows), in_columns)
+def _flagged(A: Design, rows: np.ndarray, columns: np.ndarray) -> Design:
+    """The block of flagged rows and columns."""
+    places = (
+        arrays.indices(np.flatnonzero(flags).tolist(), A.prototype) for flags in (rows, columns)
+    )
+    return submatrix(A, *places)
 
 
-def _standardized(scores: Array, variance: float) -> np.ndarray:
-    values = arrays.to_numpy(scores)[:, 0].astype(float)
-    return values / variance**0.5 if variance else values
-
-
-def _predictive(scores: np.ndarray, side: Side) -> np.ndarray:
-    """The scores that predict the block: without those that are most likely noise."""
-    if side.everything:
-        return scores
-    return np.where(np.abs(scores) > _PREDICTED, scores, 0.0)
+def _standardized(scores: Array, squares: np.ndarray, vector: Array) -> np.ndarray:
+    """Scores on a vector in units of their noise, where mean squares of cells tell it."""
+    variance = float(squares @ _numbers(vector)[:, 0] ** 2)
+    return _numbers(scores)[:, 0] / (variance**0.5 or 1.0)
 
 
 def _agreement(block: Design, left: np.ndarray, right: np.ndarray, squares: CellSquares) -> float:
@@ -462,7 +411,6 @@ def discover(
     columns: Side,
     *,
     rank: int | None = None,
-    most: int = 50,
     background: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Discovery:
@@ -478,7 +426,7 @@ def discover(
     Shapes: ``A`` (n_rows, n_columns). ``rank``: None if data that were left out decide.
     ``background``: None if data that were left out decide.
     """
-    layers: list[Layer] = []
+    layers: list[Factors] = []
     tried: list[tuple[float, Evidence | None]] = []
     scales: tuple[Array, Array] = (1.0, 1.0)
     if rows.automatic or columns.automatic:
@@ -486,17 +434,17 @@ def discover(
     removed = leading(A, background or 0)
     automatic = background is None and (rows.automatic or columns.automatic)
     squares = CellSquares.of(A)
-    limit = min(*A.shape, most if rank is None else rank)
+    limit = min(A.shape) if rank is None else rank
     # what remains of an exact sum of layers is rounding error
     floor = 10 * arrays.eps(A.prototype) ** 0.5 * arrays.norm(A.column_norms())
     while len(layers) < limit:
-        rest = without(minus(A, removed), layers)
+        rest = minus(A, removed, *layers)
         if arrays.norm(rest.column_norms()) <= floor:
             break
         found = find_layer(rest, rows, columns, squares)
         if found is not None:
             tested = evidence(rest, rows, columns, squares) if rank is None else None
-            tried.append((found.value, tested))
+            tried.append((found.norm(), tested))
             if tested is None or tested.accepted:
                 layers.append(found)
                 if progress is not None:
@@ -505,7 +453,7 @@ def discover(
         if not automatic or removed.rank >= _MOST_DENSE or not _is_dense(rest, squares):
             break
         # with the component gone, more rows and columns of the same layers may stand out
-        removed = leading(without(A, layers), removed.rank + 1)
+        removed = leading(minus(A, *layers), removed.rank + 1)
         layers, tried = [], []
     if automatic and layers:
         removed = _background(A, layers, removed.rank, squares)
@@ -519,12 +467,12 @@ def _is_dense(A: Design, squares: CellSquares) -> bool:
     return evidence(A, everything, everything, squares).dense
 
 
-def _background(A: Design, layers: Sequence[Layer], most: int, squares: CellSquares) -> Factors:
+def _background(A: Design, layers: Sequence[Factors], most: int, squares: CellSquares) -> Factors:
     """The dense components that are there beside the layers.
 
     Those removed to find the layers may have contained a part of them.
     """
-    rest = without(A, layers)
+    rest = minus(A, *layers)
     for rank in range(most):
         removed = leading(rest, rank)
         if not _is_dense(minus(rest, removed), squares):
@@ -532,8 +480,9 @@ def _background(A: Design, layers: Sequence[Layer], most: int, squares: CellSqua
     return leading(rest, most)
 
 
-def minus(A: Design, removed: Factors) -> Design:
-    """A without a matrix of low rank."""
+def minus(A: Design, *parts: Factors) -> Design:
+    """A without matrices of low rank."""
+    removed = total(A, parts)
     return Deflated(A, removed) if removed.rank else A
 
 
@@ -542,54 +491,35 @@ def leading(A: Design, rank: int) -> Factors:
     return nearest(A, rank, *A.shape) if rank else Factors.zero(A.shape, A.prototype)
 
 
-def total(A: Design, layers: Sequence[Layer]) -> Factors:
-    """The sum of the layers."""
-    if not layers:
-        return Factors.zero(A.shape, A.prototype)
-    parts = [layer.factors(A.prototype) for layer in layers]
-    xp = arrays.namespace(A.prototype)
+def total(A: Design, parts: Sequence[Factors]) -> Factors:
+    """The sum of matrices of low rank."""
+    xp, parts = arrays.namespace(A.prototype), [Factors.zero(A.shape, A.prototype), *parts]
     return Factors(xp.concat([p.U for p in parts], axis=1), xp.concat([p.V for p in parts], axis=1))
 
 
-def without(A: Design, layers: Sequence[Layer]) -> Design:
-    """The matrix minus the layers."""
-    return minus(A, total(A, layers))
-
-
-def refitted(A: Design, layers: Sequence[Layer]) -> list[Layer]:
+def refitted(A: Design, layers: Sequence[Factors]) -> Factors:
     """Layers with the same rows and columns, fitted by least squares all together."""
     fitted = list(layers)
     for _ in range(_REFITS if len(fitted) > 1 else 1):
         for position, layer in enumerate(fitted):
-            others = fitted[:position] + fitted[position + 1 :]
-            fitted[position] = _fit_on_support(without(A, others), layer)
-    return sorted(fitted, key=lambda layer: -layer.value)
+            rest = minus(A, *fitted[:position], *fitted[position + 1 :])
+            fitted[position] = block_svd(rest, layer.row_support, layer.column_support, 1)
+    return total(A, sorted(fitted, key=lambda layer: -layer.norm()))
 
 
-def _fit_on_support(A: Design, layer: Layer) -> Layer:
-    rows, columns = (
-        arrays.indices(np.flatnonzero(x).tolist(), A.prototype) for x in (layer.left, layer.right)
-    )
-    factors = block_svd(A, rows, columns, 1)
-    left, right = (arrays.to_numpy(x)[:, 0].astype(float) for x in (factors.U, factors.V))
-    lengths = float(np.linalg.norm(left)), float(np.linalg.norm(right))
-    return Layer(left / lengths[0], lengths[0] * lengths[1], right / lengths[1])
-
-
-def joined(A: Design, layers: Sequence[Layer], rank: int) -> Factors:
+def joined(A: Design, layers: Sequence[Factors], rank: int) -> Factors:
     """The matrix with the rows and columns of all layers: their sum, or a whole block.
 
     The sum is zero where no layer is, and has fewer parameters. The block is taken where it
     predicts better (Mallows' C_p), or if a larger rank is asked for.
     """
-    fitted = refitted(A, layers)
-    together = total(A, fitted)
+    together = refitted(A, layers)
     in_rows, in_columns = together.row_support, together.column_support
     block = block_svd(A, in_rows, in_columns, rank)
-    used = sum(np.count_nonzero(layer.left) + np.count_nonzero(layer.right) for layer in fitted)
+    used = sum(int(np.count_nonzero(arrays.to_numpy(x))) for x in (together.U, together.V))
     sizes = used - rank, rank * (in_rows.shape[0] + in_columns.shape[0] - rank)
     errors = [arrays.norm(minus(A, each).column_norms()) ** 2 for each in (together, block)]
     variance = errors[0] / (A.shape[0] * A.shape[1])
-    if rank > len(fitted) or errors[1] + 2 * variance * (sizes[1] - sizes[0]) < errors[0]:
+    if rank > len(layers) or errors[1] + 2 * variance * (sizes[1] - sizes[0]) < errors[0]:
         return block
     return together.balanced()

@@ -132,7 +132,7 @@ class SparseLowRankGraph(Decomposition):
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         nodes, rank = self.factors_.shape[1], self.factors_.rank
         return {
-            "n_features_in_": nodes,
+            **super()._stored_shapes(),
             "eigenvalues_": (rank,),
             "eigenvectors_": (nodes, rank),
             "shrinkage_": (rank,),
@@ -293,7 +293,7 @@ class SparseLowRankGraph(Decomposition):
             seed=seed_from(self.random_state),
         )
         self.search_ = {
-            "z": sizes.z,
+            "z": sizes.tried.z,
             "n_nodes": np.array(list(sizes.errors)),
             "errors": np.array(list(sizes.errors.values())),
         }
@@ -305,7 +305,9 @@ class SparseLowRankGraph(Decomposition):
             rounds=self.max_iter,
             thorough=True,
         )
-        factors = sizes.shrinkage if self.shrinkage is not False else np.ones(sizes.rank)
+        factors = sizes.tried.shrinkage[: sizes.rank]
+        if self.shrinkage is False:
+            factors = np.ones(sizes.rank)
         if len(sizes.everywhere):
             every = fit_nodes(
                 pairs, len(sizes.everywhere), center=sizes.center, rounds=self.max_iter

@@ -13,10 +13,9 @@ singular values of U Vᵀ, so without limits on the sizes this is the problem th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
+from scipy.special import chdtri
 
 from thinrank import linalg
 from thinrank.matrices.cells import Block, ObservedCells
@@ -31,13 +30,8 @@ _BETWEEN_CHOICES = 10
 QUICK, EXACT = (1e-3, 50), (1e-9, 1000)
 
 
-@dataclass(frozen=True, eq=False)
-class MaskedFit:
-    """Factors that fit the observed cells."""
-
-    U: np.ndarray  # (n_rows, rank) balanced factors
-    V: np.ndarray
-    objective: float  # value of the objective
+# Balanced factors that fit the observed cells.
+Fit = tuple[np.ndarray, np.ndarray]
 
 
 def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +41,7 @@ def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, 
     rank), ``gains`` (n_rows,).
     """
     n_rows, rank = block.mask.shape[0], W.shape[1]
-    above = _pairs(rank)
+    above = np.triu_indices(rank)
     products = W[:, above[0]] * W[:, above[1]]
     coefficients, gains = np.empty((n_rows, rank)), np.empty(n_rows)
     floor = _SMALLEST_RIDGE * float(np.sum(W * W)) + np.finfo(float).tiny
@@ -62,12 +56,6 @@ def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, 
         solved = np.linalg.solve(gram, target[:, :, None])[:, :, 0]
         coefficients[group], gains[group] = solved, np.einsum("ij,ij->i", solved, target)
     return coefficients, gains
-
-
-@cache
-def _pairs(rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions on and above the diagonal."""
-    return np.triu_indices(rank)
 
 
 def best_rows(
@@ -89,7 +77,7 @@ def alternate(
     columns: int,
     ridge: float,
     precision: tuple[float, int] = QUICK,
-) -> MaskedFit:
+) -> Fit:
     """Alternate exact minimization over U and over V until the objective stays the same.
 
     Rows and columns are chosen among all of them; between two choices the factors are improved on
@@ -118,9 +106,7 @@ def alternate(
         objective, previous = value, supports
         if (settled or not limited) and converged:
             break
-    if not V.any():
-        return MaskedFit(np.zeros_like(U), V, cells.total)
-    return MaskedFit(U, V, objective)
+    return (U if V.any() else np.zeros_like(U)), V
 
 
 def _on_block(
@@ -168,10 +154,6 @@ _EXTRA = 3
 _WIDE_RIDGES = 2
 # Share of the largest singular value with which a removed direction starts again.
 _REVIVED = 0.01
-# With at most this number of observed cells, rows with large entries in single columns give further
-# starting points, for this number of columns.
-_SMALL = 200
-_SINGLE_COLUMNS = 10
 
 
 class RidgePath:
@@ -183,21 +165,21 @@ class RidgePath:
         self._V, self.largest = _start(cells, wide, rows, columns)
         self._n_wide = _WIDE_RIDGES if wide > rank else 0
 
-    def fit(self, ridge: float, precision: tuple[float, int] = QUICK) -> MaskedFit:
+    def fit(self, ridge: float, precision: tuple[float, int] = QUICK) -> Fit:
         """The fit for the next ridge."""
         sizes = self.rows, self.columns, ridge
         if self._n_wide:
-            self._continue_from(alternate(self.cells, self._V, *sizes))
+            self._continue_from(*alternate(self.cells, self._V, *sizes))
             self._n_wide -= 1
         found = alternate(self.cells, self._V[:, : self.rank], *sizes, precision)
         if not self._n_wide:
             self._V = self._V[:, : self.rank]
-            self._continue_from(found)
+            self._continue_from(*found)
         return found
 
-    def _continue_from(self, found: MaskedFit) -> None:
-        if found.U.any():
-            _, self._V = balanced(found.U, found.V, _REVIVED)
+    def _continue_from(self, U: np.ndarray, V: np.ndarray) -> None:
+        if U.any():
+            _, self._V = balanced(U, V, _REVIVED)
 
 
 def ridges(largest: float, last: float | None = None) -> Iterator[float]:
@@ -211,34 +193,13 @@ def ridges(largest: float, last: float | None = None) -> Iterator[float]:
         yield last
 
 
-def fit_sizes(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: float) -> MaskedFit:
-    """Fit of given sizes and ridge, by way of larger ridges.
-
-    In small matrices, where blocks are hard to tell apart, further starting points are tried.
-    """
+def fit_sizes(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: float) -> Fit:
+    """Fit of given sizes and ridge, by way of larger ridges."""
     path = RidgePath(cells, rank, rows, columns)
     *larger, last = ridges(path.largest, ridge)
     for each in larger:
         path.fit(each)
-    found = path.fit(last, EXACT)
-    if len(cells) > _SMALL or (rows >= cells.shape[0] and columns >= cells.shape[1]):
-        return found
-    for V in _single_column_starts(cells, rank, rows):
-        other = alternate(cells, V, rows, columns, ridge, EXACT)
-        found = min(found, other, key=lambda fit: fit.objective)
-    return found
-
-
-def _single_column_starts(cells: ObservedCells, rank: int, rows: int) -> Iterator[np.ndarray]:
-    """Right factors of the rows with the largest entries in one column, for large columns."""
-    values = cells.by_row.values
-    dense = values if isinstance(values, np.ndarray) else values.toarray()
-    for j in _largest(np.sum(dense**2, axis=0), _SINGLE_COLUMNS):
-        in_rows = _largest(np.abs(dense[:, j]), rows)
-        _, found, right = linalg.truncated_svd(dense[in_rows], rank)
-        V = np.zeros((cells.shape[1], rank))
-        V[:, : len(found)] = right * np.sqrt(np.maximum(found, _REVIVED * found[:1]))
-        yield V
+    return path.fit(last, EXACT)
 
 
 def _screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -256,15 +217,12 @@ def _screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray
 
 def noise_variance(cells: ObservedCells) -> float:
     """Variance of the noise if most cells contain nothing else (from the median square)."""
-    median_of_chi_square = 0.4549364231195724
-    return float(np.median(cells.values**2)) / median_of_chi_square if len(cells) else 0.0
+    return float(np.median(cells.values**2) / chdtri(1, 0.5)) if len(cells) else 0.0
 
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
-    """Sorted positions of the largest scores."""
-    if count >= len(scores):
-        return np.arange(len(scores))
-    return np.sort(np.argpartition(-scores, count - 1)[:count])
+    """Sorted positions of the largest scores, of either sign."""
+    return np.sort(np.argsort(-scores, kind="stable")[:count])
 
 
 def _start(cells: ObservedCells, rank: int, rows: int, columns: int) -> tuple[np.ndarray, float]:

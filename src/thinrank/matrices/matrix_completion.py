@@ -29,7 +29,8 @@ from thinrank.matrices.cells import (
 from thinrank.matrices.completion_search import (
     Candidate,
     Limits,
-    complete,
+    choose,
+    fit_completion,
     scores_of_rows,
     table_of,
 )
@@ -132,26 +133,20 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     (False, 0.01)
     """
 
-    components_: np.ndarray
-    left_vectors_: np.ndarray
-    singular_values_: np.ndarray
-    factors_: Factors
     row_center_: np.ndarray
     column_center_: np.ndarray
     ridge_: float
     search_: dict[str, np.ndarray]
     best_params_: dict[str, Any]
-    warnings_: list[str]
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         (rows, columns), rank = self.factors_.shape, self.factors_.rank
         return {
-            "n_features_in_": columns,
+            **super()._stored_shapes(),
             "_loadings": (columns, rank),
             "row_center_": (rows,),
             "column_center_": (columns,),
-            "components_": (rank, columns),
             "left_vectors_": (rows, rank),
             "singular_values_": (rank,),
             "ridge_": (),
@@ -302,22 +297,24 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         for text in empty_lines(cells, self._fill()):
             self._warn(text, UserWarning)
         centre = Centre.of(cells, self.center)
-        with progress_bar("candidates", show=bool(self.verbose)) as update:
-            found = complete(
-                cells,
-                limits,
-                centre=self.center,
-                cv=self.cv,
-                seed=seed_from(self.random_state),
-                report=lambda tried: update(advance=1, text=_in_words(tried, len(cells))),
-            )
+        chosen = limits
+        tried: list[Candidate] = []
+        if None in limits:
+            with progress_bar("candidates", show=bool(self.verbose)) as update:
+                best, tried = choose(
+                    cells,
+                    limits,
+                    centre=self.center,
+                    cv=self.cv,
+                    seed=seed_from(self.random_state),
+                    report=lambda each: update(advance=1, text=_in_words(each, len(cells))),
+                )
+            chosen = Limits(*best.sizes, best.ridge)
+        U, self._loadings, self._least_gain = fit_completion(centre.removed(cells), chosen, limits)
         self.row_center_, self.column_center_ = centre.rows, centre.columns
-        self._loadings, self._least_gain = found.V, found.least_gain
-        factors = Factors(found.U, found.V).balanced()
-        root = np.linalg.norm(factors.U, axis=0)
-        self._keep_vectors(factors.U / root, root**2, factors.V / root)
-        self.ridge_ = found.ridge
-        self.search_ = table_of(found.tried, len(cells))
+        self._keep_factors(Factors(U, self._loadings).balanced())
+        self.ridge_ = chosen.ridge
+        self.search_ = table_of(tried, len(cells))
         self.best_params_ = {
             "rank": self.rank_,
             "row_sparsity": len(self.row_support_),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +27,6 @@ class LowRank:
     def at(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """V diag(λ) Vᵀ, without the mean, at some pairs."""
         return np.einsum("pk,k,pk->p", self.vectors[i], self.values, self.vectors[j])
-
-    def on(self, nodes: np.ndarray) -> LowRank:
-        """The same at some nodes."""
-        return LowRank(self.mean, self.values, self.vectors[nodes])
 
 
 class Pairs:
@@ -85,7 +82,12 @@ class Pairs:
     def filled(self, fit: LowRank) -> np.ndarray | FilledOperator:
         """S minus the mean, with V diag(λ) Vᵀ where S is unknown."""
         if self.is_sparse:
-            return FilledOperator(self, fit)
+            n = self.n_nodes
+            every, (i, j) = np.arange(0 if self.keeps_diagonal else n), self.unknown
+            rows, columns = np.concatenate([i, j, every]), np.concatenate([j, i, every])
+            entries = fit.at(rows, columns) + fit.mean
+            unknown = sp.csr_array((entries, (rows, columns)), shape=(n, n))
+            return FilledOperator(self.known + unknown, fit.mean)
         filled = self.known - fit.mean
         i, j = self.unknown
         filled[i, j] = filled[j, i] = fit.at(i, j)
@@ -99,8 +101,7 @@ class Pairs:
         place[nodes] = np.arange(len(nodes))
         i, j = place[self.unknown[0]], place[self.unknown[1]]
         inside = (i >= 0) & (j >= 0)
-        block = self.known[nodes][:, nodes] if self.is_sparse else self.known[np.ix_(nodes, nodes)]
-        return Pairs(block, (i[inside], j[inside]), self.keeps_diagonal)
+        return Pairs(self.known[nodes][:, nodes], (i[inside], j[inside]), self.keeps_diagonal)
 
     def without(self, i: np.ndarray, j: np.ndarray) -> Pairs:
         """The same with further pairs unknown, for a dense matrix."""
@@ -137,39 +138,18 @@ class Pairs:
 
         Nodes of a small dense block have large ones where its component is below the noise.
         """
-        if not self.is_sparse:
-            centred = self.known - mean
-            i, j = self.unknown
-            centred[i, j] = centred[j, i] = 0.0
-            if not self.keeps_diagonal:
-                np.fill_diagonal(centred, 0.0)
-            return np.sum(np.square(np.square(centred)), axis=1)
-        stored = self.known.copy()
-        # entries that are not stored contribute about the same to every node
+        stored = sp.csr_array(self.known, copy=True)
+        # zeros and unknown entries contribute about the same to every node
         stored.data = (stored.data - mean) ** 4 - mean**4
         return np.asarray(stored.sum(axis=1)).ravel()
 
 
-class FilledOperator:
-    """Products with a sparse matrix minus its mean whose unknown entries are those of a fit."""
+class FilledOperator(LinearOperator):
+    """A sparse matrix minus a number."""
 
-    def __init__(self, pairs: Pairs, fit: LowRank) -> None:
-        n = pairs.n_nodes
-        self.shape = (n, n)
-        self.dtype = np.dtype(float)
-        self._known, self._mean = pairs.known, fit.mean
-        i, j = pairs.unknown
-        at = fit.at(i, j) + fit.mean
-        self._unknown = sp.csr_array(
-            (np.concatenate([at, at]), (np.concatenate([i, j]), np.concatenate([j, i]))),
-            shape=(n, n),
-        )
-        self._diagonal = (
-            np.zeros(n) if pairs.keeps_diagonal else fit.vectors**2 @ fit.values + fit.mean
-        )
+    def __init__(self, entries: Any, mean: float) -> None:
+        super().__init__(float, entries.shape)
+        self._entries, self._mean = entries, mean
 
-    def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        block = V if V.ndim == 2 else V[:, None]
-        product = self._known @ block + self._unknown @ block + self._diagonal[:, None] * block
-        product -= self._mean * block.sum(axis=0)
-        return product if V.ndim == 2 else product[:, 0]
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
+        return self._entries @ V - self._mean * V.sum(axis=0)

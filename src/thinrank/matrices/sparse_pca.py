@@ -115,17 +115,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     (100, 1)
     """
 
-    components_: Array
-    factors_: Factors
     search_: list[dict[str, Any]]
-    warnings_: list[str]
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         features, rank = self.factors_.shape[1], self.factors_.rank
         return {
-            "n_features_in_": features,
-            "components_": (rank, features),
+            **super()._stored_shapes(),
             "_weights": (features, rank),
             "mean_": (features,),
             "explained_variance_ratio_": (rank,),

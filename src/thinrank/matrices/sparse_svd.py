@@ -131,22 +131,15 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     (1, array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), array([0, 1, 2, 3, 4, 5, 6, 7]))
     """
 
-    components_: Array
-    left_vectors_: Array
-    singular_values_: np.ndarray
     background_: Factors
     search_: dict[str, np.ndarray]
     best_params_: dict[str, Any]
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
-        (rows, columns), rank = self.factors_.shape, self.factors_.rank
-        return {
-            "n_features_in_": columns,
-            "components_": (rank, columns),
-            "left_vectors_": (rows, rank),
-            "singular_values_": (rank,),
-        }
+        rows, rank = self.factors_.shape[0], self.factors_.rank
+        own = {"left_vectors_": (rows, rank), "singular_values_": (rank,)}
+        return {**super()._stored_shapes(), **own}
 
     def __init__(
         self,
@@ -191,18 +184,15 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             A = _dense_if_small(check_matrix(self, X))
             self._check_sizes(A.shape)
             seed = seed_from(self.random_state)
-            self.__dict__.pop("_layer_rows", None)
-            self.__dict__.pop("_layer_columns", None)
             if self.layers:
                 found = self._discover(A, given_sides=True)
-                self._keep_layers(minus(A, found.background), found)
-                sizes = [np.count_nonzero(x, axis=1).tolist() for x in (self.rows_, self.columns_)]
+                factors = refitted(minus(A, found.background), found.layers)
             else:
                 factors, found = self._joint(A, seed)
-                values = arrays.to_numpy(arrays.column_norms_squared(factors.U))  # balanced factors
-                root = arrays.from_numpy(values**0.5, factors.U)
-                self._keep_vectors(factors.U / root, values, factors.V / root)
-                sizes = [len(self.row_support_), len(self.column_support_)]
+            self._keep_factors(factors)
+            sizes: list[Any] = [len(self.row_support_), len(self.column_support_)]
+            if self.layers:
+                sizes = [np.count_nonzero(x, axis=1).tolist() for x in (self.rows_, self.columns_)]
             self.search_, self.background_ = _table(found), found.background
             names = "rank", "row_sparsity", "column_sparsity"
             self.best_params_ = dict(zip(names, (self.rank_, *sizes), strict=True))
@@ -242,15 +232,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             warnings.warn(message, SelectionWarning, stacklevel=4)
         return found
 
-    def _keep_layers(self, A: Design, found: Discovery) -> None:
-        layers = refitted(A, found.layers)
-        like = A.prototype
-        values = np.array([layer.value for layer in layers])
-        left = np.array([layer.left for layer in layers]).reshape(len(layers), A.shape[0]).T
-        right = np.array([layer.right for layer in layers]).reshape(len(layers), A.shape[1]).T
-        self._keep_vectors(arrays.from_numpy(left, like), values, arrays.from_numpy(right, like))
-        self._layer_rows, self._layer_columns = (left != 0).T, (right != 0).T
-
     def _joint(self, A: Design, seed: int) -> tuple[Factors, Discovery]:
         sizes = [self.row_sparsity, self.column_sparsity]
         automatic = [is_auto(size) for size in sizes]
@@ -277,20 +258,20 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     @property
     def rows_(self) -> np.ndarray:
         """Rows of each layer."""
-        return self._of_layers("_layer_rows")
+        return self._of_layers("left_vectors_").T
 
     @property
     def columns_(self) -> np.ndarray:
         """Columns of each layer."""
-        return self._of_layers("_layer_columns")
+        return self._of_layers("components_")
 
     def _of_layers(self, name: str) -> np.ndarray:
         check_is_fitted(self, "factors_")
-        if name not in self.__dict__:
+        if not self.layers:
             raise AttributeError(
                 "biclusters are layers with rows and columns of their own: set layers=True"
             )
-        return self.__dict__[name]
+        return arrays.to_numpy(getattr(self, name)) != 0
 
     def transform(self, X: Any) -> Array:
         """Scores of rows on the components, by least squares.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import eigsh
 
 from thinrank.linalg import FULL_SVD_SIZE
 from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
@@ -38,16 +38,11 @@ def leading(
         values, small = np.linalg.eigh(basis.T @ (E @ basis))
         vectors = basis @ small
     else:
-        operator = E
-        if not isinstance(E, np.ndarray):
-            operator = LinearOperator(
-                E.shape, matvec=E.__matmul__, matmat=E.__matmul__, dtype=float
-            )
         # a start without symmetry that depends on nothing but n
         first = np.cos(np.arange(n) * 1.7) + 0.5
         if not np.any(E @ first):  # nothing to iterate on: E is zero
             return np.zeros(rank), np.eye(n, rank)
-        values, vectors = eigsh(operator, k=min(rank, n - 1), which="LM", v0=first, tol=tol)
+        values, vectors = eigsh(E, k=min(rank, n - 1), which="LM", v0=first, tol=tol)
     order = np.argsort(-np.abs(values), kind="stable")[:rank]
     return values[order], vectors[:, order]
 
@@ -108,13 +103,9 @@ def best_nodes(
     n = pairs.n_nodes
     if size >= n:
         return np.arange(n), fit_nodes(pairs, rank, center=center, rounds=rounds)
-    best: tuple[float, np.ndarray, LowRank] | None = None
-    for nodes in _starts(pairs, rank, size, center, thorough):
-        found = _alternate(pairs, nodes, rank, size, center)
-        if best is None or found[0] > best[0]:
-            best = found
-    assert best is not None
-    nodes = best[1]
+    starts = _starts(pairs, rank, size, center, thorough)
+    found = (_alternate(pairs, nodes, rank, size, center) for nodes in starts)
+    _, nodes = max(found, key=lambda each: each[0])
     return nodes, fit_nodes(pairs, rank, nodes, center=center, rounds=rounds)
 
 
@@ -153,15 +144,14 @@ def _starts(
 
 def _alternate(
     pairs: Pairs, nodes: np.ndarray, rank: int, size: int, center: bool
-) -> tuple[float, np.ndarray, LowRank]:
+) -> tuple[float, np.ndarray]:
     """Improve nodes and components by turns until the nodes stay the same."""
-    n = pairs.n_nodes
-    best: tuple[float, np.ndarray, LowRank] | None = None
+    best = (-np.inf, nodes)
     while True:
         fit = fit_nodes(pairs, rank, nodes, center=center, rounds=_SHORT)
         reached = gain(pairs, nodes, fit)
-        if best is not None and not reached > best[0]:
+        if not reached > best[0]:
             return best
-        best = (reached, nodes, fit)
-        whole = scatter(fit, nodes, n)
+        best = (reached, nodes)
+        whole = scatter(fit, nodes, pairs.n_nodes)
         nodes = _top(np.sum((pairs.filled(whole) @ whole.vectors) ** 2, axis=1), size)

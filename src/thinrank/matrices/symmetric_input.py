@@ -120,40 +120,26 @@ def as_pairs(S: Any, keeps_diagonal: bool) -> Pairs:
 def _symmetric(S: Any, names: np.ndarray | None) -> Any:
     """The mean of S and its transpose; an error where they differ."""
     if sp.issparse(S):
-        return _symmetric_sparse(S)
-    S = np.where(np.isnan(S), S.T, S)  # an entry that is known on one side is known
-    difference = np.abs(S - S.T)
-    difference[np.isnan(difference)] = 0.0
-    scale = np.nanmax(np.abs(S), initial=0.0)
-    if np.max(difference) > _ASYMMETRY * scale:
-        i, j = np.unravel_index(np.argmax(difference), S.shape)
-        raise _asymmetric(i, j, S[i, j], S[j, i], names)
-    return (S + S.T) / 2
-
-
-def _symmetric_sparse(S: Any) -> Any:
-    unknown = S.copy()
-    unknown.data = np.isnan(S.data).astype(float)
-    if np.any(abs(unknown - unknown.T).data):
-        raise ValueError(
-            "S must be symmetric, but some pairs have NaN as one of their two entries only"
-        )
-    known = S.copy()
-    known.data = np.nan_to_num(S.data, nan=0.0)
-    difference = abs(known - known.T).tocoo()
-    scale = np.max(np.abs(known.data), initial=0.0)
-    if np.max(difference.data, initial=0.0) > _ASYMMETRY * scale:
+        unknown, known = S.copy(), S.copy()
+        unknown.data = np.isnan(S.data).astype(float)
+        if np.any(abs(unknown - unknown.T).data):
+            raise ValueError(
+                "S must be symmetric, but some pairs have NaN as one of their two entries only"
+            )
+        known.data = np.nan_to_num(S.data, nan=0.0)
+    else:
+        S = np.where(np.isnan(S), S.T, S)  # an entry that is known on one side is known
+        known = np.nan_to_num(S, nan=0.0)
+    difference = sp.coo_array(abs(known - known.T))
+    if np.max(difference.data, initial=0.0) > _ASYMMETRY * abs(known).max():
         k = int(np.argmax(difference.data))
         i, j = int(difference.row[k]), int(difference.col[k])
-        raise _asymmetric(i, j, known[i, j], known[j, i], None)
-    return sp.csr_array((S + S.T) / 2)
-
-
-def _asymmetric(i: Any, j: Any, a: float, b: float, names: np.ndarray | None) -> ValueError:
-    return ValueError(
-        f"S must be symmetric, but the entries of the pair {_pair(i, j, names)} are {a:g} and "
-        f"{b:g}, a difference of {abs(a - b):g}; (S + S.T) / 2 is symmetric"
-    )
+        raise ValueError(
+            f"S must be symmetric, but the entries of the pair {_pair(i, j, names)} are "
+            f"{known[i, j]:g} and {known[j, i]:g}, a difference of {difference.data[k]:g}; "
+            "(S + S.T) / 2 is symmetric"
+        )
+    return sp.csr_array((S + S.T) / 2) if sp.issparse(S) else (S + S.T) / 2
 
 
 def _pair(i: Any, j: Any, names: np.ndarray | None) -> str:

@@ -102,7 +102,7 @@ def biclusters(
     if not U.shape[1]:
         return canvas.write_instead(ax, "The rank is 0: there are no blocks.")
     # one block per layer if layers have rows and columns of their own
-    layers = hasattr(est, "_layer_rows")
+    layers = getattr(est, "layers", False)
     row_flags: Any = est.rows_ if layers else [U.any(axis=1)]
     column_flags: Any = est.columns_ if layers else [V.any(axis=1)]
     rows, row_parts = _order(row_flags, U.T, max_rows)
