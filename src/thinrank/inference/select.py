@@ -24,7 +24,6 @@ from thinrank.inference.results import Discoveries
 from thinrank.inference.row_tests import RowTests, row_tests_given_all, row_tests_given_selected
 from thinrank.inference.structure import few_responses
 from thinrank.minimize import seed_from
-from thinrank.tables.encoding import encoded_frame
 
 _METHODS = ("auto", "row_tests", "fixed_knockoffs", "model_x_knockoffs")
 _ADJUSTMENTS = ("auto", "all", "selected")
@@ -180,6 +179,8 @@ def select_predictors(
 
 def _as_sample(X: Any, Y: Any) -> _Sample:
     """Check predictors and responses, and center and scale them."""
+    from thinrank.tables.encoding import encoded_frame  # loads pandas
+
     validation.check_kind("X", X)
     responses = complete_responses(Y)
     validation.check_row_names(X, Y)

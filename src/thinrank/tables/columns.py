@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from thinrank.core.imports import import_optional
-from thinrank.tables.cells import canonical, is_inexact, looks_like_number, number_of
+from thinrank.tables.cells import (
+    DECIMALS,
+    THOUSANDS,
+    canonical,
+    is_inexact,
+    looks_like_number,
+    number_of,
+)
 from thinrank.tables.encoding import most_frequent_first
 from thinrank.tables.errors import counted, listed, typed_name
 from thinrank.tables.read import (
@@ -23,9 +30,6 @@ from thinrank.tables.read import (
     is_name_of_rows,
     read_cells,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CATEGORIES = "multinomial"
 """The family of responses that are categories."""
@@ -95,14 +99,12 @@ def key_of(table: Table, options: ReadOptions) -> int | None:
     return 0 if table.is_text(0).all() and len(cells) > 1 else None  # one may be a category
 
 
-def to_frame(
-    table: Table, options: ReadOptions, key: int | None = None, responses: Collection[str] = ()
-) -> pd.DataFrame:
+def to_frame(table: Table, options: ReadOptions, key: int | None = None) -> pd.DataFrame:
     """Columns of numbers and of categories; an error for what is neither.
 
-    ``key``: the column with the names of the rows. ``responses``: for the remedies of errors.
+    ``key``: the column with the names of the rows.
     """
-    pandas, source = import_optional("pandas"), table.source
+    source = table.source
     own = [
         j
         for j, name in enumerate(table.names)
@@ -111,13 +113,13 @@ def to_frame(
     if not own and options.only is None:
         raise source.error("has no columns to use")
     names = [table.names[j] for j in own]
-    frame = pandas.DataFrame(table.numbers[:, own], columns=names)
+    frame = pd.DataFrame(table.numbers[:, own], columns=names)
     texts = []
     for j, name in zip(own, names, strict=True):
         if name in options.categories or table.is_text(j).any():
             if name not in options.categories:
-                _check_texts(table, j, options, name in responses)
-            cells = pandas.Series([cell or None for cell in table.text(j).tolist()], dtype="object")
+                _check_texts(table, j, options)
+            cells = pd.Series([cell or None for cell in table.text(j).tolist()], dtype="object")
             frame[name] = cells.astype("category")
             texts.append(name)
         elif j in table.texts and next(filter(None, table.texts[j]), "").endswith("%"):
@@ -125,7 +127,7 @@ def to_frame(
     _check_numbers(source, frame.drop(columns=texts))
     if key is not None:
         rows = table.text(key).tolist()
-        frame.index = pandas.Index(rows, name=(table.names[key] if source.named else "") or None)
+        frame.index = pd.Index(rows, name=(table.names[key] if source.named else "") or None)
         if len(rows) > 2 and rows[-1].lower() in _SUMMARIES and table.is_text(key).any():
             told = f"the last row is named {rows[-1]!r}; if it is no sample, leave it out"
             source.notes.append(f"{source.file}: {told}")
@@ -154,22 +156,21 @@ def _is_data(table: Table, j: int) -> bool:
     raise table.source.error(f"column {j + 1} has no name in the header")
 
 
-def _check_texts(table: Table, j: int, options: ReadOptions, is_response: bool) -> None:
+def _check_texts(table: Table, j: int, options: ReadOptions) -> None:
     """Raise an error if a column has numbers and texts, or texts that look like numbers."""
     where = np.flatnonzero(table.is_text(j)).tolist()
     cells = {i: str(table.texts[j][i]) for i in where}
     mixed = options.fitted is not None or not np.isnan(table.numbers[:, j]).all()
-    like = {text for text in cells.values() if looks_like_number(text)}
+    like = set(filter(looks_like_number, cells.values()))
     if not mixed and 2 * len(like) < len(set(cells.values())):
         return
     row, wrong = next((i, text) for i, text in cells.items() if mixed or text in like)
-    option = typed_name(table.names[j])
     remedy = "correct the cell"
     if options.fitted is None:
-        family = f" --family {shlex.quote(f'{table.names[j]}={CATEGORIES}')}" * is_response
+        option = typed_name(table.names[j])
         remedy += (
-            f" or leave it empty{_remedy(wrong)} (--drop {option} leaves the column out; for "
-            f"categories give --categories {option}{family})"
+            f" or leave it empty; {_remedy(wrong)} (--drop {option} leaves the column out; for "
+            f"categories give --categories {option})"
         )
     raise table.source.error(f"expected a number, got {wrong!r}; {remedy}", row, table.names[j])
 
@@ -177,19 +178,15 @@ def _check_texts(table: Table, j: int, options: ReadOptions, is_response: bool) 
 def _remedy(cell: str) -> str:
     """What may make a number of a text."""
     if is_inexact(cell.replace(",", "")):
-        return (
-            "; whole numbers of 2^53 and above would be rounded: if that does no harm, write 1.2e17"
-        )
+        return "whole numbers of 2^53 and above would be rounded; write 1.2e17 if that does no harm"
     if cell.endswith("%"):
-        return ", with percent signs in all cells of the column or in none"
-    if "," in cell and number_of(cell.replace(",", "").replace(".", "")) is not None:
+        return "give percent signs in all cells of the column or in none"
+    if any(marks[mark].fullmatch(cell) for marks in (DECIMALS, THOUSANDS) for mark in ".,"):
         return (
-            "; give --decimal point if its comma separates thousands, --decimal comma if it is a "
-            "decimal comma"
+            "give --decimal point if commas separate thousands, --decimal comma if a comma is the "
+            "decimal mark"
         )
-    if "." in cell and number_of(cell.replace(".", "")) is not None:
-        return "; give --decimal comma if its points separate thousands"
-    return f"; if it marks missing cells, give --missing {typed_name(cell)}"
+    return f"if it marks missing cells, give --missing {typed_name(cell)}"
 
 
 def _check_numbers(source: Source, numbers: pd.DataFrame) -> None:
@@ -226,12 +223,9 @@ def missing_entries(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> None:
-    """Check the predictors of a fit, or of other rows: categories and missing cells.
-
-    A column with many categories must be called categorical by the user.
-    """
-    source, known, texts = frame.attrs["source"], options.fitted, text_columns(frame)
-    for name in texts:
+    """Check the predictors of a fit, or of other rows: categories and missing cells."""
+    source, known = frame.attrs["source"], options.fitted
+    for name in text_columns(frame):
         column = frame[name].astype("object")
         if known is None:
             _check_categories(frame, name, options)
@@ -248,47 +242,39 @@ def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> None:
                 strange[0],
                 name,
             )
-    missing = missing_entries(frame)
-    empty = [name for name, count in missing.items() if count == len(frame)]
-    count = sum(missing.values())
-    if missing and not options.impute:
-        name = next(iter(missing))
-        if known is None:
-            remedy = "--impute mean replaces them by means, --drop leaves columns out"
-        else:
-            remedy = "fill them in, or fit again with --impute mean, which uses means"
+    missing, remedy = missing_entries(frame), "--drop leaves columns out"
+    wrong = missing
+    if options.impute:  # the mean needs a cell
+        wrong = {name: count for name, count in missing.items() if count == len(frame)}
+        wrong = wrong if known is None else {}
+    else:
+        remedy = f"--impute mean replaces them by means, {remedy}"
+    if known is not None:
+        remedy = "fill them in, or fit again with --impute mean"
+    if wrong:
+        first = next(iter(wrong))
         raise source.error(
-            f"cell is missing; {counted(len(missing), 'column')} with missing cells: "
-            f"{listed(missing)}. Predictors must be complete: {remedy}",
-            int(np.argmax(frame[name].isna())),
-            name,
+            f"cell is missing; {counted(len(wrong), 'column')} with missing cells: "
+            f"{listed(wrong)}. Predictors must be complete: {remedy}",
+            int(np.argmax(frame[first].isna())),
+            first,
         )
-    if known is None and empty:
-        told = "cannot be imputed: all cells are missing; leave them out with --drop"
-        raise source.error(f"{listed(empty)} {told}", column=empty[0])
-    if known is None and all(name in texts and frame[name].nunique() < 2 for name in frame):
-        raise source.error("has no predictors: every column has a single category")
-    if missing:
-        told = "of predictors " if known is None else ""
-        where = "" if known is None else f" in the fit: {listed(missing)}"
-        source.notes.append(
-            f"{counted(count, 'missing cell')} {told}{'was' if count == 1 else 'were'} replaced by "
-            f"the mean of the column{where}"
-        )
+    if not missing:
+        return
+    count = sum(missing.values())
+    where = "of the column" if known is None else f"of the column in the fit: {listed(missing)}"
+    source.notes.append(
+        f"{counted(count, 'missing cell')} of predictors {'was' if count == 1 else 'were'} "
+        f"replaced by the mean {where}"
+    )
 
 
 def _check_categories(frame: pd.DataFrame, name: str, options: ReadOptions) -> None:
     """Raise an error about a column of texts that are hardly categories."""
     counts, source = Counter(frame[name].dropna()), frame.attrs["source"]
-    option = typed_name(name)
-    if len(counts) == len(frame) > 2:
-        raise source.error(
-            f"has a different text in each of the {len(frame)} rows; use it as names of the rows "
-            f"(--index {shlex.quote(name)}) or leave it out (--drop {option})",
-            column=name,
-        )
     if name in options.categories:
         return
+    option = typed_name(name)
     written = defaultdict(list)
     for value in sorted(counts):
         written[canonical(value)].append(value)
@@ -301,25 +287,24 @@ def _check_categories(frame: pd.DataFrame, name: str, options: ReadOptions) -> N
         )
     if len(counts) > _MANY or counts.total() < _ROWS_PER_CATEGORY * len(counts):
         raise source.error(
-            f"has {len(counts)} texts in {counts.total()} rows, such as {min(counts)!r}; leave it "
-            f"out (--drop {option}), or say that they are categories (--categories {option})",
+            f"has {len(counts)} texts in {counts.total()} rows, such as {min(counts)!r}: leave it "
+            f"out (--drop {option}), or say that they are categories (--categories {option}) or "
+            f"names of the rows (--index {shlex.quote(name)})",
             column=name,
         )
 
 
 def check_responses(frame: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     """The responses as their families need them, with notes on what a user should know."""
-    source, done = frame.attrs["source"], {}
-    for name in frame:
-        column, family = frame[name], families[name]
+    source, checked = frame.attrs["source"], frame.copy()
+    for name, column in frame.items():
         if column.isna().all():
             told = f"has no observed entry; leave it out with --drop {typed_name(name)}"
             raise source.error(told, column=name)
         if str(column.dtype) == "category":
-            column = _of_texts(source, column.astype("object"), family)
-        elif family == CATEGORIES:
-            column = column.map(as_text, na_action="ignore").astype("object")
-        done[name] = column
+            checked[name] = _of_texts(source, column.astype("object"), families[name])
+        elif families[name] == CATEGORIES:
+            checked[name] = column.map(as_text, na_action="ignore").astype("object")
     missing = missing_entries(frame)
     if missing:
         cells = sum(missing.values())
@@ -327,26 +312,10 @@ def check_responses(frame: pd.DataFrame, families: Mapping[str, str]) -> pd.Data
             f"{counted(cells, 'missing cell')} of responses {'is' if cells == 1 else 'are'} left "
             f"out: {listed(missing)}; the other cells of these rows are used"
         )
-    numbers = {name: column.dropna() for name, column in done.items() if column.dtype != object}
-    whole = {name: bool((column % 1 == 0).all()) for name, column in numbers.items()}
-    broken = [
-        name
-        for name in numbers
-        if not whole[name] and families[name] in ("poisson", "negative_binomial")
-    ]
-    if broken:
-        first = numbers[broken[0]]
-        source.notes.append(
-            f"{listed(broken)} {'has' if len(broken) == 1 else 'have'} values that are not whole "
-            f"numbers, such as {first[first % 1 != 0].iloc[0]:g}, but the family "
-            f"{families[broken[0]]} is for counts"
-        )
-    gaussian = [name for name in numbers if families[name] == "gaussian"]
-    counts = all(whole[name] and numbers[name].min() >= 0 for name in gaussian)
-    if gaussian and counts and max(numbers[name].max() for name in gaussian) > 1:
+    numbers = checked[[name for name in checked if families[name] == "gaussian"]]
+    whole = ((numbers % 1 == 0) & (numbers >= 0) | numbers.isna()).all(axis=None)
+    if numbers.size and whole and numbers.max(axis=None) > 1:
         source.notes.append("responses look like counts: --family poisson fits their logarithm")
-    checked = import_optional("pandas").DataFrame(done)
-    checked.attrs = frame.attrs
     return checked
 
 
@@ -357,11 +326,9 @@ def _of_texts(source: Source, column: pd.Series, family: str) -> pd.Series:
         return column
     name = str(column.name)
     if family != "bernoulli":
-        # rows may be in another order than in the file
+        # a text if there is one, and the first of the file, whose rows may be in another order
         rows = np.flatnonzero(column.notna()).tolist()
-        row = min(
-            rows, key=lambda row: (number_of(column.iloc[row]) is not None, source.lines[row])
-        )
+        row = min(rows, key=lambda i: (number_of(column.iloc[i]) is not None, source.lines[i]))
         raise source.error(
             f"expected numbers, got the category {column.iloc[row]!r} (for categories give "
             f"--family {shlex.quote(f'{name}={CATEGORIES}')}; for two, such as yes and no, "

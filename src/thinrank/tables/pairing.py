@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
 
 from thinrank.tables.cells import canonical
 from thinrank.tables.columns import check_predictors, key_of, take_rows, to_frame
@@ -79,7 +80,7 @@ def read_pair(
         check_names("--index", [options.index], [*X.names, *Y.names], files)
     if y is None:
         key, own = key_of(X, options), replace(left, drop={*options.drop, *responses})
-        predictors, answers = to_frame(X, own, key), to_frame(X, right, key, responses)
+        predictors, answers = to_frame(X, own, key), to_frame(X, right, key)
         answers = answers[list(responses)]
         if not predictors.shape[1]:
             raise X.source.error("all columns are responses; none is left as predictor")
@@ -107,7 +108,7 @@ def _paired(
         _check_order(X, Y, keys)
         own, other = key_of(X, replace(left, index=False)), key_of(Y, replace(right, index=False))
         how = "Rows are paired by position"
-        return to_frame(X, left, own), to_frame(Y, right, other, Y.names), how
+        return to_frame(X, left, own), to_frame(Y, right, other), how
     if not keys:
         _check_length(X, Y)
         raise TableError(
@@ -117,7 +118,7 @@ def _paired(
         )
     key, x_rows, y_rows = _best(X, Y, keys, inner=join is not None)
     predictors = take_rows(to_frame(X, left, key.x), x_rows)
-    responses = take_rows(to_frame(Y, right, key.y, Y.names), y_rows)
+    responses = take_rows(to_frame(Y, right, key.y), y_rows)
     a, b = X.names[key.x] or "1", Y.names[key.y] or "1"
     where = f"column {a!r}" if a == b else f"columns {a!r} and {b!r}"
     order = "" if x_rows == y_rows else f"; {Y.source.file} is in another order"
@@ -128,7 +129,7 @@ def _check_order(X: Table, Y: Table, keys: list[_Key]) -> None:
     """Raise an error if a key tells that the rows are not in the same order."""
     keys = [key for key in keys if key.level == keys[0].level]
     cells = [(_names(X, key.x), _names(Y, key.y)) for key in keys]
-    if any(x == y for x, y in cells):
+    if any(x.equals(y) for x, y in cells):
         return
     for key, (x, y) in zip(keys, cells, strict=True):
         if key.level < _COUNTERS or sorted(x) == sorted(y):
@@ -191,82 +192,89 @@ def _best(X: Table, Y: Table, keys: list[_Key], inner: bool) -> tuple[_Key, list
 
 
 def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[list[int], list[int]]:
-    """Rows of X and of Y that have the same names."""
-    raw_x, raw_y = X.text(key.x).tolist(), Y.text(key.y).tolist()
+    """Rows of X and of Y that have the same names; ``inner``: others are left out."""
+    raw_x, raw_y = X.text(key.x).astype(object), Y.text(key.y).astype(object)
     x, y = _names(X, key.x), _names(Y, key.y)
-    if len(set(x)) < len(set(raw_x)) or len(set(y)) < len(set(raw_y)):
-        x, y = raw_x, raw_y  # 1 and 01 are different names
-    here, there = _positions(X, key.x, x), _positions(Y, key.y, y)
-    both = [name for name in x if name in there]
-    if not both:
-        raise TableError(
-            f"columns {_columns(X, Y, key)} have no value in common: "
-            f"{listed(raw_x[:2])}, and {listed(raw_y[:2])}"
-        )
+    if x.nunique() < len(set(raw_x)) or y.nunique() < len(set(raw_y)):
+        x, y = pd.Index(raw_x), pd.Index(raw_y)  # 1 and 01 are different names
+    _check_unique(X, key.x, x)
+    _check_unique(Y, key.y, y)
+    both = x[x.isin(y)]
+    if not len(both):
+        raise TableError(f"columns {_columns(X, Y, key)} have no value in common")
     if len(both) < max(len(x), len(y)) and not inner:
         only = [
-            f"{len(lost)} only in {table.source.file}: {listed(lost)}"
-            for table, raw, own, others in ((X, raw_x, x, there), (Y, raw_y, y, here))
-            if (lost := [cell for cell, name in zip(raw, own, strict=True) if name not in others])
+            f"{len(lost)} only in {table.source.file}: {listed(lost.tolist())}"
+            for table, lost in ((X, raw_x[~x.isin(y)]), (Y, raw_y[~y.isin(x)]))
+            if len(lost)
         ]
         raise TableError(
             f"names of rows differ ({'; '.join(only)}); use --join COLUMN for the rows that both "
             "files have"
         )
-    return [here[name] for name in both], [there[name] for name in both]
+    return x.get_indexer(both).tolist(), y.get_indexer(both).tolist()
 
 
-def _names(table: Table, place: int) -> list[str]:
-    return [canonical(cell) for cell in table.text(place).tolist()]
+def _names(table: Table, place: int) -> pd.Index:
+    """The cells of a column without what files write differently."""
+    return pd.Index([canonical(cell) for cell in table.text(place).tolist()], dtype=object)
 
 
-def _positions(table: Table, place: int, cells: list[str]) -> dict[str, int]:
-    """Positions of the rows by name; an error if names are repeated or missing."""
-    rows = defaultdict(list)
-    for i, cell in enumerate(cells):
-        rows[cell].append(i)
-    for name, found in rows.items():
-        lines = [str(table.source.lines[i]) for i in found]
-        if not name:
-            told = "the name of this row is missing"
-        elif len(found) > 1:
-            told = (
-                f"names of rows must be different: {name!r} is in rows "
-                f"{', '.join(lines[:-1][:4])} and {lines[-1]}"
-            )
-        else:
-            continue
-        raise table.source.error(told, found[0], table.names[place])
-    return {name: found[0] for name, found in rows.items()}
+def _check_unique(table: Table, place: int, names: pd.Index) -> None:
+    """Raise an error about the first name of a row that is repeated or missing."""
+    for name in names[names.duplicated(keep=False) | (names == "")][:1]:
+        rows = np.flatnonzero(names == name).tolist()
+        lines = [str(table.source.lines[row]) for row in rows]
+        told = (
+            f"names of rows must be different: {name!r} is in rows {', '.join(lines[:-1][:4])} and "
+            f"{lines[-1]}"
+            if name
+            else "the name of this row is missing"
+        )
+        raise table.source.error(told, rows[0], table.names[place])
 
 
 def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
     """Columns that can be the key, those that are trusted most first."""
     a, b = _codes(X), _codes(Y)
-    a_count, b_count = _count_different(a), _count_different(b)
+    known, values = pd.factorize(np.concatenate([a.ravel(), b.ravel()]))  # -1 for NaN
+    a_values, a_count = _values(known[: a.size].reshape(a.shape), len(values))
+    b_values, b_count = _values(known[a.size :].reshape(b.shape), len(values))
+    few = max(_SHARED * _UNIQUE * min(len(a), len(b)), 2)
+    x, y = np.flatnonzero(a_count >= few), np.flatnonzero(b_count >= few)
+    shared = (a_values[x] @ b_values[y].T).tocoo()
+    x, y = x[shared.row], y[shared.col]
+    unique = (a_count[x] >= _UNIQUE * len(a)) | (b_count[y] >= _UNIQUE * len(b))
+    likely = unique & (shared.data >= _SHARED * np.maximum(a_count[x], b_count[y]))
+    x, y = x[likely], y[likely]
+    many = np.bincount(y, minlength=b.shape[1]) > _FEW
     a_dense, b_dense = _are_dense(a), _are_dense(b)
-    # a column of X is looked at if a column of Y has its values in a quarter of sixteen rows
-    probes = a[np.unique(np.linspace(0, len(a) - 1, 16).astype(int))]
-    order = np.argsort(probes, axis=None)
-    ordered, owners = probes.ravel()[order], order % a.shape[1]
-    keys: list[_Key] = []
-    for dense in (False, True):
-        for k in np.flatnonzero(b_count > 1).tolist() if not keys else ():
-            values = np.unique(b[~np.isnan(b[:, k]), k])
-            ends = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
-            met = [owners[low:high] for low, high in zip(*ends, strict=True) if low < high]
-            hits = np.bincount(np.concatenate([owners[:0], *met]), minlength=a.shape[1])
-            unique = (a_count >= _UNIQUE * len(a)) | (b_count[k] >= _UNIQUE * len(b))
-            enough = _SHARED * np.maximum(a_count, b_count[k])
-            near = unique & (4 * hits >= len(probes)) & (np.minimum(a_count, b_count[k]) >= enough)
-            found = np.flatnonzero(near & ((a_dense | b_dense[k]) == dense)).tolist()
-            if len(found) > _FEW:
-                found = [j for j in found if X.names[j] == Y.names[k]]
-            for j in found:
-                given = not isinstance(index, str) or _is_given(index, X, Y, j, k)
-                if given and np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
-                    keys.append(_Key(_level(X, Y, j, k, dense), j, k))
-    return sorted(keys)
+    keys = [
+        _Key(_level(X, Y, j, k, bool(a_dense[j] or b_dense[k])), j, k)
+        for j, k in zip(x.tolist(), y.tolist(), strict=True)
+        if (not many[k] or X.names[j] == Y.names[k])
+        and (not isinstance(index, str) or _is_given(index, X, Y, j, k))
+    ]
+    return sorted([key for key in keys if key.level < _COUNTERS] or keys)
+
+
+def _codes(table: Table) -> np.ndarray:
+    """A number for each cell: its own, or one that stands for its text; NaN where it is missing."""
+    codes = table.numbers.copy()
+    for j, texts in table.texts.items():
+        for i in np.flatnonzero(table.is_text(j)).tolist():
+            codes[i, j] = hash(canonical(texts[i])) * 1e200
+    return codes
+
+
+def _values(known: np.ndarray, count: int) -> tuple[csr_array, np.ndarray]:
+    """Which of ``count`` values each column has, and how many."""
+    row, column = np.nonzero(known >= 0)
+    ones = np.ones(len(row), dtype=np.int32)
+    has = csr_array((ones, (column, known[row, column])), shape=(known.shape[1], count))
+    has.sum_duplicates()
+    has.data[:] = 1
+    return has, np.diff(has.indptr)
 
 
 def _is_given(index: str, X: Table, Y: Table, j: int, k: int) -> bool:
@@ -290,22 +298,6 @@ def _are_dense(codes: np.ndarray) -> np.ndarray:
     """Which columns have numbers with few gaps, as row numbers have, but also ranks."""
     with np.errstate(invalid="ignore"):
         return np.fmax.reduce(codes, axis=0) - np.fmin.reduce(codes, axis=0) < 2 * len(codes)
-
-
-def _codes(table: Table) -> np.ndarray:
-    """A number for each cell: its own, or one that stands for its text; NaN where it is missing."""
-    codes = table.numbers.copy()
-    for j, texts in table.texts.items():
-        for i in np.flatnonzero(table.is_text(j)).tolist():
-            codes[i, j] = hash(canonical(texts[i])) * 1e200
-    return codes
-
-
-def _count_different(codes: np.ndarray) -> np.ndarray:
-    """The number of different cells of each column."""
-    ordered = np.sort(codes, axis=0)
-    there = ~np.isnan(ordered)
-    return there[0] + ((ordered[1:] != ordered[:-1]) & there[1:]).sum(axis=0)
 
 
 def _check_no_copies(X: Any, Y: Any) -> None:

@@ -17,28 +17,24 @@ import tokenize
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from thinrank.core.imports import import_optional
 from thinrank.tables.cells import DECIMALS, EXACT, THOUSANDS, is_missing, number_of
 from thinrank.tables.errors import TableError, listed
 
 STRING = np.dtypes.StringDType()  # a cell of up to 15 bytes takes 16, an object of Python 64
-_SUFFIXES = {
-    "text": (".csv", ".tsv", ".tab", ".txt", ".dat"),
-    "Excel": (".xlsx", ".xlsm"),
-    "Parquet": (".parquet", ".pq"),
-    "NumPy": (".npy", ".npz"),
-}
 _EXPECTED = "expected CSV, TSV, Excel, Parquet, NPY or NPZ"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
-_SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from
+_SAMPLE = 20  # records that the delimiter is found from
 _BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of millions of cells
 _CORNER = re.compile(
     r"(unnamed:.*|ids?|index|idx|key|names?|row ?names?|row|samples?|subject|patient|participant)?"
@@ -159,30 +155,19 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
         told = "is a folder, expected a file" if path.is_dir() else "there is no such file"
         raise TableError(told, file=file)
     name = path.name.lower().removesuffix(".gz")
-    kind = next((kind for kind, ends in _SUFFIXES.items() if name.endswith(ends)), None)
+    kind = next((kind for kind, (ends, *_) in _KINDS.items() if name.endswith(ends)), None)
     if kind is None or (name != path.name.lower() and kind != "text"):
         old = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
         raise TableError(f"unknown file type {path.suffix!r}; {_EXPECTED}{old}", file=file)
-    load = {"text": _bytes, "Excel": _sheet, "Parquet": _parquet, "NumPy": _arrays}[kind]
+    _, load, table_of = _KINDS[kind]
     try:
-        content: Any = load(path)
+        content = load(path)
     except TableError:
         raise
     except _BROKEN as error:
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise TableError(f"cannot be read as {kind}: {reason}", file=file) from None
-    if kind == "text":
-        table = _of_text(path, content, options, prefix)
-    elif kind == "Excel":
-        sheets, rows = content
-        table = _of_records(file, enumerate(rows, start=1), {}, options, prefix)
-        if sheets[1:]:
-            told = f"{file}: the first of {len(sheets)} sheets, {sheets[0]!r}"
-            table.source.notes.append(told)
-    elif kind == "Parquet":
-        table = _of_frame(file, content, options)
-    else:
-        table = _of_arrays(file, content, options, prefix)
+    table = table_of(path, content, options, prefix)
     for mark in options.missing:
         hit = table.numbers == number_of(mark, table.source.style.get("decimal", "."))
         table.numbers[hit] = np.nan
@@ -205,21 +190,19 @@ def _bytes(path: Path) -> bytes:
     return b"".join(blocks)
 
 
-def _sheet(path: Path) -> tuple[list[str], list[list[str]]]:
+def _sheet(path: Path) -> tuple[list[str], pd.DataFrame]:
     """The names of all sheets, and the cells of the first one."""
     import_optional("openpyxl")
-    with import_optional("pandas").ExcelFile(path, engine="openpyxl") as book:
-        frame = book.parse(0, header=None, dtype=object, na_filter=False)
-        rows = [[as_text(cell) for cell in row] for row in frame.to_numpy().tolist()]
-        return list(map(str, book.sheet_names)), rows
+    with pd.ExcelFile(path, engine="openpyxl") as book:
+        cells = book.parse(0, header=None, dtype=object, na_filter=False)
+        return list(map(str, book.sheet_names)), cells
 
 
-def _parquet(path: Path) -> Any:
+def _parquet(path: Path) -> pd.DataFrame:
     """A data frame; an index that is no count of the rows becomes columns."""
     import_optional("pyarrow")
-    pandas = import_optional("pandas")
-    frame = pandas.read_parquet(path, engine="pyarrow")
-    if frame.index.name is None and frame.index.equals(pandas.RangeIndex(len(frame))):
+    frame = pd.read_parquet(path, engine="pyarrow")
+    if frame.index.name is None and frame.index.equals(pd.RangeIndex(len(frame))):
         return frame
     return frame.reset_index(names=[name or "" for name in frame.index.names])
 
@@ -237,25 +220,21 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 def _of_text(path: Path, raw: bytes, options: ReadOptions, prefix: str) -> Table:
     file = str(path)
-    encoding = _encoding(raw, options.encoding, file)
+    text = _decoded(raw, options.encoding, file)
     tabs = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    delimiter = options.delimiter or ("\t" if tabs else _delimiter(raw, encoding, file))
+    delimiter = options.delimiter or ("\t" if tabs else _delimiter(text, file))
     marked = raw.startswith((codecs.BOM_UTF8, *_UTF16))
-    records = _records(raw, encoding, delimiter, file)
     style = {"delimiter": delimiter, "byte_order_mark": marked}
-    return _of_records(file, records, style, options, prefix)
+    return _of_records(file, _records(text, delimiter, file), style, options, prefix)
 
 
-def _encoding(raw: bytes, given: str | None, file: str) -> str:
-    """The encoding of a text: UTF-8, UTF-16 with a byte order mark, or the one that was given."""
+def _decoded(raw: bytes, given: str | None, file: str) -> str:
+    """A text in UTF-8, in UTF-16 with a byte order mark, or in the encoding that was given."""
     fault = TableError(f"is not a text file; {_EXPECTED}", file=file)
-    known = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
-    # streams need a mark where the order of bytes is not in the name
-    named = given and re.sub(r"(?i)^utf[-_]?(16|32)$", r"utf-\1-le", given)
-    for encoding in (known, named):
+    for encoding in ("utf-16" if raw.startswith(_UTF16) else "utf-8-sig", given):
         try:
-            if encoding is not None and "\0" not in raw.decode(encoding):
-                return encoding
+            if encoding is not None and "\0" not in (text := raw.decode(encoding)):
+                return text
         except LookupError:
             raise TableError(f"there is no encoding {given!r}", file=file) from None
         except UnicodeError as error:
@@ -268,12 +247,10 @@ def _encoding(raw: bytes, given: str | None, file: str) -> str:
     raise fault
 
 
-def _records(
-    raw: bytes, encoding: str, delimiter: str, file: str
-) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """The records of a text, each with the row that it begins in."""
     csv.field_size_limit(_BLOCK)
-    lines = io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, newline="")
+    lines = io.StringIO(text, newline="")
     reader, end = csv.reader(lines, delimiter=delimiter, strict=True), 0
     try:
         for cells in reader:
@@ -284,7 +261,7 @@ def _records(
         raise TableError(told, file=file, row=end + 1) from None
 
 
-def _delimiter(raw: bytes, encoding: str, file: str) -> str:
+def _delimiter(text: str, file: str) -> str:
     """Of tab, semicolon, comma and pipe, one that divides the first records equally.
 
     Tab and semicolon come first, since commas are frequent in other places.
@@ -293,11 +270,8 @@ def _delimiter(raw: bytes, encoding: str, file: str) -> str:
     for mark in "\t;,|":
         found = widths[mark] = []
         try:
-            for _, cells in _records(raw, encoding, mark, file):
-                if any(cells):
-                    found.append(len(cells))
-                if len(found) == _SAMPLE[0] or (len(found) > 1 and sum(found) > _SAMPLE[1]):
-                    break
+            for _, cells in islice(_records(text, mark, file), _SAMPLE):
+                found += [len(cells)] * any(cells)
         except TableError:
             found.insert(0, 0)  # of all marks, the likely one tells what is wrong
     even = {
@@ -471,10 +445,24 @@ def _numbers(texts: np.ndarray, decimal: str, options: ReadOptions) -> np.ndarra
 # ----------------------------------------------------------------------------------- other files
 
 
+def _of_sheet(
+    path: Path, content: tuple[list[str], pd.DataFrame], options: ReadOptions, prefix: str
+) -> Table:
+    """The table of the first sheet of an Excel file."""
+    sheets, frame = content
+    rows = ([as_text(cell) for cell in row] for row in frame.to_numpy().tolist())
+    table = _of_records(str(path), enumerate(rows, start=1), {}, options, prefix)
+    if sheets[1:]:
+        told = f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}"
+        table.source.notes.append(told)
+    return table
+
+
 def _of_arrays(
-    file: str, arrays: dict[str, np.ndarray], options: ReadOptions, prefix: str
+    path: Path, arrays: dict[str, np.ndarray], options: ReadOptions, prefix: str
 ) -> Table:
     """The table of an NPY file, or of the array X or Y of an NPZ file, or of its only matrix."""
+    file = str(path)
     matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
     wanted = [name for name in matrices if name.lower() == prefix] or matrices
     if len(wanted) != 1:
@@ -486,7 +474,7 @@ def _of_arrays(
     values = arrays[wanted[0]]
     if values.ndim not in (1, 2):
         raise TableError(f"must have one or two dimensions, got {values.ndim}", file=file)
-    frame = import_optional("pandas").DataFrame(values)
+    frame = pd.DataFrame(values)
     titles = arrays.get("feature_names" if prefix == "x" else "target_names")
     index = arrays.get("index")
     for what, given, count in zip(("rows", "columns"), (index, titles), frame.shape, strict=True):
@@ -495,12 +483,14 @@ def _of_arrays(
     frame.columns = _made_up(frame.shape[1], prefix) if titles is None else titles.astype(str)
     if index is not None:
         frame.insert(0, "", [str(cell).strip() for cell in index])
-    return _of_frame(file, frame, options, named=titles is not None)
+    return _of_frame(path, frame, options, named=titles is not None)
 
 
-def _of_frame(file: str, frame: Any, options: ReadOptions, named: bool = True) -> Table:
+def _of_frame(
+    path: Path, frame: pd.DataFrame, options: ReadOptions, prefix: str = "", *, named: bool = True
+) -> Table:
     """The table of a data frame, whose columns may be of any type."""
-    types = import_optional("pandas").api.types
+    types, file = pd.api.types, str(path)
     if 0 in frame.shape:
         raise TableError(f"has no entries: its shape is {frame.shape}", file=file)
     names = _column_names(list(frame.columns), frame.shape[1], file, 1)
@@ -523,10 +513,19 @@ def _of_frame(file: str, frame: Any, options: ReadOptions, named: bool = True) -
 
 def as_text(cell: object) -> str:
     """A cell as it would be in a CSV file; 2.0 is 2, since whole numbers with gaps are floats."""
-    if import_optional("pandas").isna(cell):
+    if pd.isna(cell):
         return ""
     if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
         return str(int(cell))
     if isinstance(cell, datetime):
         return str(cell).removesuffix(" 00:00:00")
     return str(cell).strip()
+
+
+# suffixes, what reads the file, and what makes a table of its content
+_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Path], Any], Callable[..., Table]]] = {
+    "text": ((".csv", ".tsv", ".tab", ".txt", ".dat"), _bytes, _of_text),
+    "Excel": ((".xlsx", ".xlsm"), _sheet, _of_sheet),
+    "Parquet": ((".parquet", ".pq"), _parquet, _of_frame),
+    "NumPy": ((".npy", ".npz"), _arrays, _of_arrays),
+}
