@@ -151,7 +151,7 @@ def test_empty_rows_and_columns_are_named():
         ({"row_sparsity": 26}, "row_sparsity must be an integer from 1 to 25"),
         ({"column_sparsity": 2.5}, "column_sparsity must be an integer"),
         ({"ridge": -1.0}, "ridge must be a non-negative number"),
-        ({"center": "mean"}, "center must be None"),
+        ({"center": "mean"}, "center must be one of None, .columns."),
         ({"cv": 1}, "cv must be an integer of at least 2"),
         ({"cv": 10_000}, "at least 10000 observed cells"),
     ],

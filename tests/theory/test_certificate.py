@@ -173,7 +173,7 @@ def test_words_and_frames_have_the_names():
     assert table.index[0] in text
     assert "rank 2, 3 predictors, 3 responses" in text
     assert max(map(len, text.splitlines())) <= 80
-    with pytest.raises(ValueError, match='which must be "predictors" or "responses"'):
+    with pytest.raises(ValueError, match='which must be one of "predictors", "responses"'):
         found.to_frame("factors")
 
 

@@ -67,7 +67,7 @@ def test_losses_with_ridge_and_per_task(X):
 def test_wrong_arguments(X):
     with pytest.raises(ValueError, match=r"size must be an integer from 1 to 9.*got 10"):
         tr.theory.sparse_eigenvalues(X, 10)
-    with pytest.raises(ValueError, match=r"method must be one of .*'exact'.*got 'exhaustive'"):
+    with pytest.raises(ValueError, match=r'method must be one of .*"exact".*got .exhaustive'):
         tr.theory.sparse_eigenvalues(X, 2, method="exhaustive")
     glm = tr.losses.GeneralizedLinear(X, np.ones((15, 2)), tr.losses.families.Poisson())
     with pytest.raises(TypeError, match="curvature"):

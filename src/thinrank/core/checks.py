@@ -96,6 +96,14 @@ def check_callback(callback: Any) -> None:
         raise TypeError(f"callback must be callable or None, got {callback!r}")
 
 
+def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> None:
+    """Raise a ValueError unless a value is one of some words, or None where that is one of them."""
+    choices = tuple(choices)
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        listed = ", ".join("None" if each is None else f'"{each}"' for each in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+
+
 def check_number(name: str, value: Any, expected: str = "a finite non-negative number") -> None:
     """Raise a ValueError unless ``value`` is a finite non-negative number."""
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

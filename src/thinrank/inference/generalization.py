@@ -310,8 +310,6 @@ def _checked_responses(Y: Any, metric: Metric) -> np.ndarray:
 
 
 def _response_names(Y: Any, target: np.ndarray) -> list[str]:
-    names = column_names(Y)
-    if names is not None:
-        return [str(name) for name in names]
-    count = target.shape[1]
-    return ["y"] if count == 1 else [f"y{j}" for j in range(count)]
+    names, count = column_names(Y), target.shape[1]
+    made_up = ["y"] if count == 1 else [f"y{j}" for j in range(count)]
+    return made_up if names is None else [str(name) for name in names]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from thinrank.core.checks import check_choice
 from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 from thinrank.inference.layer_intervals import layer_estimates
-from thinrank.inference.results import Intervals, check_level
+from thinrank.inference.results import CORRECTIONS, Intervals, check_level
 
 _KINDS = ("coefficients", "predictions", "layers")
 _ADJUSTMENTS = ("auto", "supports", "all")
-_CORRECTIONS = ("holm", "bh", "by", None)
 
 
 def confidence_intervals(
@@ -224,18 +224,13 @@ def _layers(
 ) -> tuple[dict[str, list[str]], np.ndarray, np.ndarray, np.ndarray]:
     if not found.rank:
         raise ValueError("the fit has rank 0 and no layers")
-    rows, layers = _chosen_rows(found, predictors), layer_estimates(found)
-    vectors = layers.vectors, layers.vector_errors
-    if scaled:
-        vectors = layers.scaled, layers.scaled_errors
+    rows, (layers, errors) = _chosen_rows(found, predictors), layer_estimates(found, scaled)
     r, size = found.rank, len(rows) + 1
     index = np.stack(
         [np.repeat(np.arange(r), size), np.tile(np.concatenate([[-1], rows]), r)], axis=1
     )
-    estimate, error = (
-        np.vstack([values[None], parts[rows]]).T.ravel()
-        for values, parts in zip((layers.values, layers.value_errors), vectors, strict=True)
-    )
+    chosen = np.concatenate([[0], rows + 1])
+    estimate, error = (part[chosen].T.ravel() for part in (layers, errors))
     labels = {
         "layer": [str(layer + 1) for layer in index[:, 0]],
         "quantity": ["d" if i < 0 else "d·u" if scaled else "u" for i in index[:, 1]],
@@ -448,14 +443,9 @@ def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
 
 def _check(level: float, of: str, adjust: str, rank: Any, correction: str | None) -> None:
     check_level(level)
-    for name, value, allowed in (
-        ("of", of, _KINDS),
-        ("adjust", adjust, _ADJUSTMENTS),
-        ("correction", correction, _CORRECTIONS),
-    ):
-        if value not in allowed:
-            listed = ", ".join(repr(item) for item in allowed)
-            raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+    check_choice("of", of, _KINDS)
+    check_choice("adjust", adjust, _ADJUSTMENTS)
+    check_choice("correction", correction, (*CORRECTIONS, None))
     whole = isinstance(rank, Integral) and not isinstance(rank, bool) and int(rank) >= 1
     if not (rank is None or rank == "auto" or whole):
         raise ValueError(f'rank must be a positive integer, "auto" or None, got {rank!r}')

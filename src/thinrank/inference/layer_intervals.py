@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import linalg
 
@@ -11,46 +9,34 @@ from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 from thinrank.inference.tangent_model import TangentModel
 
 
-@dataclass(frozen=True, eq=False)
-class Layers:
-    """Singular values d, left vectors u and products d·u, with standard errors."""
-
-    values: np.ndarray  # (rank,) singular values
-    value_errors: np.ndarray
-    vectors: np.ndarray  # (n_features, rank) left singular vectors of length 1
-    vector_errors: np.ndarray
-    scaled: np.ndarray  # (n_features, rank) left vectors times singular values
-    scaled_errors: np.ndarray
-
-
-def layer_estimates(found: FittedSupports) -> Layers:
-    """Layers of the coefficients.
+def layer_estimates(found: FittedSupports, scaled: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Singular values d and left vectors u, or d·u if ``scaled``, and their standard errors.
 
     The standard errors are those of first order perturbations of a singular value decomposition,
     for errors in the tangent space. They are NaN for layers with equal singular values.
+
+    Shapes: both (1 + n_features, rank), the singular values first.
     """
     model, p, r = found.model, found.X.shape[1], found.rank
     u, d, v = _decomposition(model.fit, r)
     between = _rotations(d)
     step, change = _steps(model, u, v, between)
-    sizes = np.where(d > 0, d, np.nan)
-    vectors, scaled, vector_errors, scaled_errors = (np.full((p, r), np.nan) for _ in range(4))
-    scaled[found.adjusted] = u * d + change
-    vectors[found.adjusted] = u + (change - u * step) / sizes
+    sizes = np.ones(r) if scaled else np.where(d > 0, d, np.nan)
+    vectors, errors = np.full((p, r), np.nan), np.full((p, r), np.nan)
+    vectors[found.adjusted] = u * d + change if scaled else u + (change - u * step) / sizes
     value_errors = np.zeros(r)
     for layer in range(r):
         variance = model.functional_variance(u[:, [layer]], v[:, [layer]])
         value_errors[layer] = np.sqrt(variance)
         for row, predictor in enumerate(found.adjusted):
             left, right = _weights(u, v, between, layer, row)
-            scaled_errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
-            left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / sizes[layer]
-            right = np.hstack([right, v[:, [layer]]])
-            vector_errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
-    others, outside, errors = _outside(found, v)
-    scaled[others], scaled_errors[others] = outside, errors
-    vectors[others], vector_errors[others] = outside / sizes, errors / sizes
-    return Layers(d + step, value_errors, vectors, vector_errors, scaled, scaled_errors)
+            if not scaled:
+                left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / sizes[layer]
+                right = np.hstack([right, v[:, [layer]]])
+            errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
+    others, outside, outside_errors = _outside(found, v)
+    vectors[others], errors[others] = outside / sizes, outside_errors / sizes
+    return np.vstack([d + step, vectors]), np.vstack([value_errors, errors])
 
 
 def _decomposition(fit: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.core.imports import import_optional
 from thinrank.estimators.summary import text_table
 
@@ -25,7 +26,7 @@ _METHODS = {
     "fixed_knockoffs": ("fixed-X knockoffs", "W"),
     "model_x_knockoffs": ("model-X Gaussian knockoffs", "W"),
 }
-_CORRECTIONS = {
+CORRECTIONS = {
     "holm": "Holm: probability of any false rejection",
     "bh": "Benjamini-Hochberg: false discovery rate",
     "by": "Benjamini-Yekutieli: false discovery rate under any dependence",
@@ -51,10 +52,10 @@ class Result:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def check_level(level: Any) -> None:
-    """Raise a ValueError unless a confidence level is one."""
+def check_level(level: Any, name: str = "level") -> None:
+    """Raise a ValueError unless a number is between 0 and 1, such as a confidence level."""
     if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+        raise ValueError(f"{name} must be a number between 0 and 1, got {level!r}")
 
 
 def _paragraphs(sentences: Sequence[str]) -> list[str]:
@@ -283,8 +284,7 @@ default="estimate"
         ndarray
             Of the attribute ``shape``; NaN where the table has no row.
         """
-        if what not in _COLUMNS:
-            raise ValueError(f"what must be one of {', '.join(_COLUMNS)}, got {what!r}")
+        check_choice("what", what, _COLUMNS)
         if self.of == "layers":
             raise ValueError("matrix is for coefficients and predictions, not for layers")
         found = np.full(self.shape, np.nan)
@@ -312,7 +312,7 @@ default="estimate"
         if len(self) > _MOST_SHOWN:
             lines.append(f"  ... {len(self) - _MOST_SHOWN} more: to_frame()")
         if self.correction is not None and tested:
-            lines.append(f"adj. p: {_CORRECTIONS[self.correction]}")
+            lines.append(f"adj. p: {CORRECTIONS[self.correction]}")
         return lines + _listed("Assumed", self.assumptions) + _listed("Note", self.remarks)
 
 

@@ -9,7 +9,7 @@ effect is expected count more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -25,13 +25,6 @@ _EXPECTED, _SHARED, _OUTSIDE = 1.0, 0.7, 0.45
 # has the rest, for effects that those of neighbors hide.
 _EXPECTED_SIDE = 0.9
 _TINY = np.finfo(float).tiny
-
-
-class Scores(NamedTuple):
-    """Squared correlations of predictors with the residuals of the responses."""
-
-    shared: np.ndarray  # (n,) with the residuals in the shared directions
-    all: np.ndarray  # (n,) with all residuals
 
 
 def relative_variances(residual: np.ndarray, basis: np.ndarray) -> np.ndarray:
@@ -55,19 +48,21 @@ def relative_variances(residual: np.ndarray, basis: np.ndarray) -> np.ndarray:
     return 1 + (n * np.sum(white**2, axis=0) / k - 1) / shrunk
 
 
-def scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) -> Scores:
-    """Squared multiple correlations from cross products.
+def scores(
+    cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared multiple correlations with the residuals in some directions, and with all residuals.
 
     Shapes: ``cross`` (n, n_targets), ``covariance`` (n_targets, n_targets), ``directions``
-    (n_targets, n_directions).
+    (n_targets, n_directions), both results (n,).
     """
     root = np.linalg.cholesky(covariance + NOISE_FLOOR * np.eye(len(covariance)))
     white = np.linalg.solve(root, cross.T)
     every = np.minimum(np.sum(white**2, axis=0), 1.0)
     if directions.shape[1] == 0:
-        return Scores(np.zeros(len(cross)), every)
+        return np.zeros(len(cross)), every
     basis = _orthonormal(np.linalg.solve(root, directions))
-    return Scores(np.minimum(np.sum((basis.T @ white) ** 2, axis=0), every), every)
+    return np.minimum(np.sum((basis.T @ white) ** 2, axis=0), every), every
 
 
 def directed_test(
@@ -96,7 +91,7 @@ def directed_test(
     every = min(float(cross @ cross), 1.0)
     if size == 0:
         shared = min(float(np.sum((basis.T @ cross) ** 2)), every)
-        return float(_combined(shared, every, rank, k, freedom, inflation)), np.nan
+        return float(combined_p_values(shared, every, rank, k, freedom, inflation)), np.nan
     inside = basis @ (basis.T @ near)
     shrunk = inside + _OUTSIDE * (near - inside)
     line = _unit(shrunk[:, 0])
@@ -117,10 +112,10 @@ def directed_test(
     first = np.minimum(upper / _EXPECTED_SIDE, lower / (1 - _EXPECTED_SIDE))
     left, rank = max(1 - along**2, _TINY), min(rank, k - 1)
     rest = shared / left, (every - along**2) / left, rank, k - 1, freedom - 1
-    return float(_combined(*rest, inflation, first)), odds
+    return float(combined_p_values(*rest, inflation, first)), odds
 
 
-def _combined(
+def combined_p_values(
     shared: Any,
     every: Any,
     rank: int,
@@ -153,11 +148,6 @@ def _orthonormal(A: np.ndarray) -> np.ndarray:
 
 def _unit(x: np.ndarray) -> np.ndarray:
     return x / max(float(np.linalg.norm(x)), NOISE_FLOOR)
-
-
-def combined_p_values(found: Scores, n_directions: int, n_targets: int, freedom: int) -> np.ndarray:
-    """p-values from the shared directions and from what they leave, of shape (n,)."""
-    return _combined(found.shared, found.all, n_directions, n_targets, freedom)
 
 
 def _tail(share: np.ndarray | float, size: int, rest: int, inflation: float = 1.0) -> np.ndarray:

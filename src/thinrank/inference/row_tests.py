@@ -193,6 +193,6 @@ def _candidates(X: np.ndarray, Y: np.ndarray, structure: Structure) -> np.ndarra
     norms = np.linalg.norm(rest, axis=0)
     norms[norms**2 < DEPENDENT] = np.inf
     found = scores((rest.T @ residual) / norms[:, None], residual.T @ residual, directions)
-    p_values = combined_p_values(found, directions.shape[1], k, n - 1 - len(support))
+    p_values = combined_p_values(*found, directions.shape[1], k, n - 1 - len(support))
     p_values[support] = -1.0
     return np.sort(np.argsort(p_values, kind="stable")[:_MOST_NODES])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import check_array
 
 from thinrank import arrays
+from thinrank.core.checks import check_choice
 from thinrank.estimators import validation
 from thinrank.estimators.fitted_data import complete_responses
 from thinrank.estimators.validation import check_finite_predictors
@@ -20,7 +20,7 @@ from thinrank.inference.knockoffs import (
     knockoff_statistics,
     sign_threshold,
 )
-from thinrank.inference.results import Discoveries
+from thinrank.inference.results import Discoveries, check_level
 from thinrank.inference.row_tests import RowTests, row_tests_given_all, row_tests_given_selected
 from thinrank.inference.structure import few_responses
 from thinrank.minimize import seed_from
@@ -213,9 +213,7 @@ def _unit_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> None:
-    number = isinstance(fdr, Real) and not isinstance(fdr, bool)
-    if not (number and 0 < float(fdr) < 1):
-        raise ValueError(f"fdr must be a number between 0 and 1, got {fdr!r}")
+    check_level(fdr, "fdr")
     if not isinstance(robust, bool):
         raise ValueError(f"robust must be True or False, got {robust!r}")
     if method == "mirror":
@@ -223,13 +221,8 @@ def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> Non
             'method="mirror" was removed: it found fewer effects than method="row_tests", which '
             "has the same assumptions and replaces it"
         )
-    for name, value, known in (
-        ("method", method, _METHODS),
-        ("adjust_for", adjust_for, _ADJUSTMENTS),
-    ):
-        if not (isinstance(value, str) and value in known):
-            listed = ", ".join(f'"{word}"' for word in known)
-            raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+    check_choice("method", method, _METHODS)
+    check_choice("adjust_for", adjust_for, _ADJUSTMENTS)
 
 
 def _row_tests(

@@ -103,8 +103,8 @@ def find_structure(
         directions = _directions(fit, products, n)
         scaled = cross[left] / np.sqrt(squares[left, None])
         found = scores(scaled, products - fit.T @ fit, directions)
-        p_values = combined_p_values(found, directions.shape[1], k, freedom)
-        best = np.lexsort((-found.all, p_values))[0]
+        p_values = combined_p_values(*found, directions.shape[1], k, freedom)
+        best = np.lexsort((-found[1], p_values))[0]
         if p_values[best] > level:
             break
         chosen, before = int(left[best]), basis[:, :size]

@@ -14,7 +14,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.resources import check_fits
 from thinrank.designs import Dense
-from thinrank.estimators.validation import check_magnitudes
+from thinrank.estimators.validation import check_magnitudes, first_few
 from thinrank.matrices.decomposition import check_numbers
 
 # A matrix or block is held as a dense array if this share of its cells is observed: products with
@@ -155,9 +155,8 @@ def _ones_like(values: Any) -> Any:
 # --------------------------------------------------------------------------- means
 
 CENTRES = (None, "columns", "rows", "both")
-# The means of both converge linearly, and slowly only if few cells connect rows and columns.
-_MAX_TURNS = 1000
-_TOL = 1e-10
+# Relative precision and most turns of alternations that are final.
+EXACT = (1e-9, 1000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,20 +197,18 @@ def _additive(cells: ObservedCells, columns: np.ndarray) -> tuple[np.ndarray, np
     """Row and column effects by alternating means; the row effects have mean zero."""
     rows = np.zeros(cells.shape[0])
     scale = float(np.max(np.abs(cells.values), initial=0.0))
-    for _ in range(_MAX_TURNS):
+    tol, most = EXACT
+    for _ in range(most):  # slow only if few cells connect rows and columns
         before = rows
         rows = means(cells.replaced(cells.values - columns[cells.columns]))
         columns = means(cells.replaced(cells.values - rows[cells.rows]).transposed)
-        if float(np.max(np.abs(rows - before), initial=0.0)) <= _TOL * scale:
+        if float(np.max(np.abs(rows - before), initial=0.0)) <= tol * scale:
             break
     shift = float(np.mean(rows))
     return rows - shift, columns + shift
 
 
 # --------------------------------------------------------------------------- checks
-
-# Positions that a message lists.
-_MOST_NAMED = 5
 
 
 def check_cells(
@@ -245,11 +242,9 @@ def empty_lines(cells: ObservedCells, fill: str) -> list[str]:
     for name, each in (("rows", cells), ("columns", cells.transposed)):
         empty = np.flatnonzero(each.counts == 0)
         if len(empty):
-            shown = ", ".join(map(str, empty[:_MOST_NAMED].tolist()))
-            more = f" and {len(empty) - _MOST_NAMED} more" if len(empty) > _MOST_NAMED else ""
             texts.append(
                 f"{len(empty)} of {each.shape[0]} {name} of X have no observed cell and are "
-                f"filled in with {fill}: {shown}{more}"
+                f"filled in with {fill}: {first_few(map(str, empty))}"
             )
     return texts
 

@@ -10,12 +10,11 @@ import numpy as np
 from scipy.special import chdtri
 
 from thinrank.designs import as_design
-from thinrank.matrices.cells import Centre, ObservedCells
+from thinrank.matrices.cells import EXACT, Centre, ObservedCells
 from thinrank.matrices.decomposition import CLEAR_ERRORS, PATIENCE
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import LEVEL
 from thinrank.matrices.masked_factors import (
-    EXACT,
     Fit,
     RidgePath,
     alternate,
@@ -27,12 +26,10 @@ from thinrank.matrices.masked_factors import (
 )
 
 # Fewer rows or columns are preferred if the error exceeds the smallest one by at most this number
-# of standard errors of the difference. A lower rank gets a larger margin, and rank 0 a still larger
-# one: the smallest error is that of the best of many candidates, one of which may look better than
+# of standard errors of the difference. For a lower rank it is twice as much, and again for rank 0:
+# the smallest error is that of the best of many candidates, one of which may look better than
 # nothing by chance.
 _MARGIN = 0.5
-_MARGIN_OF_RANK = 1.0
-_MARGIN_OF_ZERO = 2.0
 # Errors of more cells than this are summed in random groups, which bounds the memory.
 _MOST_GROUPS = 100_000
 
@@ -129,12 +126,12 @@ class _Search:
 
     def thinnest(self, best: Candidate) -> Candidate:
         """The candidate with fewest parameters whose error is not clearly larger."""
-        if self.limits.rank is None and self.zero.is_near(best, _MARGIN_OF_ZERO):
+        if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
             return self.zero
         near = [
             each
             for each in self.done.values()
-            if each.is_near(best, _MARGIN if each.rank == best.rank else _MARGIN_OF_RANK)
+            if each.is_near(best, _MARGIN * (1 if each.rank == best.rank else 2))
         ]
         return min(near, key=lambda each: (each.size, each.error))
 
@@ -223,7 +220,7 @@ class _Search:
 
     def _without_components(self) -> Candidate:
         rows, columns = self.shape
-        nothing = (np.zeros((rows, 0)), np.zeros((columns, 0)))
+        nothing = np.zeros((rows, 0)), np.zeros((columns, 0))
         return Candidate(0, 0, 0, 0.0, self._errors([nothing] * len(self.splits)))
 
     def _errors(self, fits: Iterable[Fit]) -> np.ndarray:
@@ -306,9 +303,6 @@ def _standing_out(cells: ObservedCells) -> tuple[int, int]:
 
 # --------------------------------------------------------------------------- the fit
 
-# Rows of fit that are given again count as in use in spite of rounding.
-_ROUNDING = 1e-9
-
 
 def fit_completion(
     cells: ObservedCells, chosen: Limits, given: Limits
@@ -356,19 +350,17 @@ def scores_of_rows(
         return np.zeros((cells.shape[0], 0))
     support = np.flatnonzero(V.any(axis=1))
     U, gains = regressions(cells.in_columns(support), V[support], ridge)
-    U[gains < least_gain * (1 - _ROUNDING)] = 0.0
+    U[gains < least_gain * (1 - EXACT[0])] = 0.0  # rows of fit stay in spite of rounding
     return U
 
 
 def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
     """Sizes, ridges and mean squared errors of the candidates, as columns."""
-    return {
-        "rank": np.array([each.rank for each in tried], dtype=np.int64),
-        "row_sparsity": np.array([each.rows for each in tried], dtype=np.int64),
-        "column_sparsity": np.array([each.columns for each in tried], dtype=np.int64),
-        "ridge": np.array([each.ridge for each in tried], dtype=np.float64),
-        "error": np.array([each.error / cells for each in tried], dtype=np.float64),
-    }
+    numbers = [(*each.sizes, each.ridge, each.error / cells) for each in tried]
+    columns = np.array(numbers, dtype=np.float64).reshape(-1, 5).T
+    names = "rank", "row_sparsity", "column_sparsity", "ridge", "error"
+    kinds = (np.int64, np.int64, np.int64, np.float64, np.float64)
+    return {n: x.astype(kind) for n, x, kind in zip(names, columns, kinds, strict=True)}
 
 
 # --------------------------------------------------------------------------- further rows
@@ -398,7 +390,7 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     common = float(np.median(gains[others])) / float(chdtri(rank, 0.5))
     limits = np.maximum(common, _noise(cells, support)) * float(chdtri(rank, LEVEL / len(used)))
     candidates = np.flatnonzero(others & (gains > limits)).tolist()
-    return sum(_predicted(cells, i, W, support, ridge) for i in candidates)
+    return sum(_predicted(cells, i, V, support, ridge) for i in candidates)
 
 
 def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
@@ -409,17 +401,12 @@ def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
 
 
 def _predicted(
-    cells: ObservedCells, row: int, W: np.ndarray, support: np.ndarray, ridge: float
+    cells: ObservedCells, row: int, V: np.ndarray, support: np.ndarray, ridge: float
 ) -> bool:
     """Whether the cells of a row are predicted by its regressions on the other cells."""
-    block = cells.block(np.array([row]), support)
-    mask, values = (
-        x.ravel() if isinstance(x, np.ndarray) else x.toarray().ravel()
-        for x in (block.mask, block.values)
-    )
-    seen = mask > 0
-    A, y = W[seen], values[seen]
-    inverse = np.linalg.pinv(A.T @ A + ridge * np.eye(W.shape[1]))
+    own = (cells.rows == row) & np.isin(cells.columns, support)
+    A, y = V[cells.columns[own]], cells.values[own]
+    inverse = np.linalg.pinv(A.T @ A + ridge * np.eye(V.shape[1]))
     leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
     errors = (y - A @ (inverse @ (A.T @ y))) / np.maximum(1 - leverage, np.finfo(float).eps)
     return float(errors @ errors) <= _LARGEST_SHARE * float(y @ y)

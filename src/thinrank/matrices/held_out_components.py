@@ -159,7 +159,11 @@ def _try(
     for split, found in zip(splits, fits, strict=True):
         explained += _explained(split.held_out, found) / n
     price = least_share * np.array(counts) / p
-    at = len(counts) - 1 if features is not None else _best_count(explained, price)
+    at = (
+        len(counts) - 1
+        if features is not None
+        else int(np.argmax(explained - explained.max() * price))
+    )
     common, variance = np.zeros(n), 0.0
     unit = arrays.norm(splits[0].training.column_norms()) or 1.0
     for split, found in zip(splits, fits, strict=True):
@@ -184,17 +188,6 @@ def _explained(rows: Design, found: Sequence[Array]) -> np.ndarray:
     squares = arrays.to_numpy(arrays.column_norms_squared(scores)).astype(float)
     widths = np.cumsum([0, *(W.shape[1] for W in found)])
     return np.add.reduceat(squares, widths[:-1])
-
-
-def _best_count(explained: np.ndarray, price: np.ndarray) -> int:
-    """Position of the best number of features, at prices in units of the largest value.
-
-    The curve is smoothed over three neighbors, because the largest of many noisy values is rarely
-    at the best number.
-    """
-    value = explained - explained.max() * price
-    padded = np.concatenate([value[:1], value, value[-1:]])
-    return int(np.argmax(padded[:-2] + padded[1:-1] + padded[2:]))
 
 
 def _in_common(rows: Design, new: Array, old: Array, unit: float) -> tuple[np.ndarray, float]:

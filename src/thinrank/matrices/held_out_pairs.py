@@ -19,10 +19,9 @@ from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS, PATIENCE
 from thinrank.matrices.pairs import Pairs
 from thinrank.matrices.symmetric_fit import best_nodes, scatter
 
-# A component is kept if its products with the pairs left out sum to this number of standard errors.
+# A component is kept if its products with the pairs left out sum to CLEAR_ERRORS standard errors.
 # In 30 graphs each of seven kinds of pure noise, the largest of 8 components exceeded it in about
 # one graph in twenty.
-_LEVEL = CLEAR_ERRORS
 # The same where several numbers of nodes are tried.
 _LEVEL_OF_SIZES = 3.5
 # Components tried first; twice as many if the last of them is kept.
@@ -151,7 +150,7 @@ def choose_graph_sizes(
     best = []
     for center in centers:
         tried = _ranks(pairs, rank, first, center, seed)
-        chosen = tried.rank(_LEVEL) if rank is None else rank
+        chosen = tried.rank(CLEAR_ERRORS) if rank is None else rank
         best.append((tried.error(chosen), center, chosen, tried))
     error, center, chosen, tried = min(best, key=lambda each: each[0])
     errors = {first: error}
@@ -161,7 +160,7 @@ def choose_graph_sizes(
         if found < n:
             again = _ranks(pairs, rank, found, center, seed)
             # the rank of few nodes may differ: noise no longer hides small components
-            at_found = again.rank(_LEVEL_OF_SIZES if chosen == 0 else _LEVEL)
+            at_found = again.rank(_LEVEL_OF_SIZES if chosen == 0 else CLEAR_ERRORS)
             at_found = at_found if rank is None else rank
             if again.error(at_found) < error:
                 share, rest = _combined(again, at_found, tried, chosen)
@@ -190,7 +189,7 @@ def _ranks(pairs: Pairs, rank: int | None, size: int, center: bool, seed: int) -
     tried = min(_FIRST_RANKS, most) if rank is None else rank
     while True:
         found = held_out(pairs, tried, size, center=center, seed=seed)
-        if rank is not None or tried == most or found.rank(_LEVEL) < tried:
+        if rank is not None or tried == most or found.rank(CLEAR_ERRORS) < tried:
             return found
         tried = min(2 * tried, most)
 

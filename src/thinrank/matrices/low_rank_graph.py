@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_choice, is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fit import whole_fit
 from thinrank.matrices.decomposition import Decomposition, positive_largest
 from thinrank.matrices.held_out_components import choose_components
-from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out
+from thinrank.matrices.held_out_pairs import GraphSizes, choose_graph_sizes, held_out
 from thinrank.matrices.links import Links, pair_indices, score_pairs, strongest_pairs
 from thinrank.matrices.pairs import LowRank, Pairs
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
@@ -197,12 +197,21 @@ class SparseLowRankGraph(Decomposition):
             self.n_samples_: int | None = None
             self._share, self._beside_factors, self._beside_values = 1.0, np.zeros(0), np.zeros(0)
             self._beside_vectors = np.zeros((S.shape[0], 0))
+            seed, center, factors = seed_from(self.random_state), self.center is True, None
             if rank is not None and size is not None:
-                nodes, fit, factors = self._fit_given(pairs, rank, size)
+                if self.shrinkage is True:
+                    factors = held_out(pairs, rank, size, center=center, seed=seed).shrinkage
             elif self.kind_ == "adjacency":
-                nodes, fit, factors = self._fit_graph(pairs, rank, size)
+                sizes = self._graph_sizes(pairs, rank, size, seed)
+                rank, size, center = sizes.rank, sizes.size, sizes.center
+                if self.shrinkage is not False:
+                    factors = sizes.tried.shrinkage[:rank]
             else:
-                nodes, fit, factors = self._fit_covariance(S, pairs, rank, size)
+                rank, size = self._covariance_sizes(S, rank, size, seed)
+            nodes, fit = best_nodes(
+                pairs, rank, size, center=center, rounds=self.max_iter, thorough=True
+            )
+            factors = np.ones(fit.rank) if factors is None else factors
             self._keep(pairs, scatter(fit, nodes, pairs.n_nodes), nodes, factors)
         return self
 
@@ -247,7 +256,8 @@ class SparseLowRankGraph(Decomposition):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         fit, influence = self._scores()
-        known = self._known_pairs()
+        unknown = self._unknown[:, 0], self._unknown[:, 1]
+        known = Pairs(self._known, unknown, self.diagonal == "keep")
         if pairs is not None:
             if top is not None:
                 raise ValueError("pairs and top cannot be given together")
@@ -269,58 +279,27 @@ class SparseLowRankGraph(Decomposition):
         vectors = np.hstack([self.eigenvectors_, self._beside_vectors])
         return LowRank(self.mean_, values, vectors), vectors**2 @ factors
 
-    def _fit_given(
-        self, pairs: Pairs, rank: int, size: int
-    ) -> tuple[np.ndarray, LowRank, np.ndarray]:
-        center = self.center is True
-        nodes, fit = best_nodes(
-            pairs, rank, size, center=center, rounds=self.max_iter, thorough=True
-        )
-        factors = np.ones(rank)
-        if self.shrinkage is True:
-            seed = seed_from(self.random_state)
-            factors = held_out(pairs, rank, size, center=center, seed=seed).shrinkage
-        return nodes, fit, factors
-
-    def _fit_graph(
-        self, pairs: Pairs, rank: int | None, size: int | None
-    ) -> tuple[np.ndarray, LowRank, np.ndarray]:
-        sizes = choose_graph_sizes(
-            pairs,
-            rank=rank,
-            size=size,
-            centers=(True, False) if is_auto(self.center) else (bool(self.center),),
-            seed=seed_from(self.random_state),
-        )
+    def _graph_sizes(
+        self, pairs: Pairs, rank: int | None, size: int | None, seed: int
+    ) -> GraphSizes:
+        """Sizes that predict pairs left out; components of all nodes that help to score pairs."""
+        centers = (True, False) if is_auto(self.center) else (bool(self.center),)
+        sizes = choose_graph_sizes(pairs, rank=rank, size=size, centers=centers, seed=seed)
         self.search_ = {
             "z": sizes.tried.z,
             "n_nodes": np.array(list(sizes.errors)),
             "errors": np.array(list(sizes.errors.values())),
         }
-        nodes, fit = best_nodes(
-            pairs,
-            sizes.rank,
-            sizes.size,
-            center=sizes.center,
-            rounds=self.max_iter,
-            thorough=True,
-        )
-        factors = sizes.tried.shrinkage[: sizes.rank]
-        if self.shrinkage is False:
-            factors = np.ones(sizes.rank)
-        if len(sizes.everywhere):
-            every = fit_nodes(
-                pairs, len(sizes.everywhere), center=sizes.center, rounds=self.max_iter
-            )
-            self._share, self._beside_factors = sizes.share, sizes.everywhere
-            self._beside_values = every.values * sizes.everywhere
-            self._beside_vectors = every.vectors
-        return nodes, fit, factors
+        self._share, self._beside_factors = sizes.share, sizes.everywhere
+        every = fit_nodes(pairs, len(sizes.everywhere), center=sizes.center, rounds=self.max_iter)
+        self._beside_values = every.values * sizes.everywhere
+        self._beside_vectors = every.vectors
+        return sizes
 
-    def _fit_covariance(
-        self, S: np.ndarray, pairs: Pairs, rank: int | None, size: int | None
-    ) -> tuple[np.ndarray, LowRank, np.ndarray]:
-        seed = seed_from(self.random_state)
+    def _covariance_sizes(
+        self, S: np.ndarray, rank: int | None, size: int | None, seed: int
+    ) -> tuple[int, int]:
+        """Sizes that SparsePCA chooses for random rows with this covariance matrix."""
         if np.any(np.isnan(np.diag(S))) or np.any(np.diag(S) <= 0):
             raise ValueError(
                 f'with kind="{self.kind_}" the diagonal of S must be positive: variances, or 1'
@@ -330,10 +309,7 @@ class SparseLowRankGraph(Decomposition):
         self.search_ = {"components": choice.records}
         # there may be too few samples to choose the number of nodes for a given rank
         found, size = choice.rank or rank or 0, (*choice.features, len(S))[0]
-        nodes, fit = best_nodes(
-            pairs, found, size if found else 0, center=self.center is True, rounds=self.max_iter
-        )
-        return nodes, fit, np.ones(fit.rank)
+        return found, size if found else 0
 
     def _keep(self, pairs: Pairs, fit: LowRank, nodes: np.ndarray, factors: np.ndarray) -> None:
         """Set the fitted attributes; components of eigenvalue 0 are none."""
@@ -365,15 +341,10 @@ class SparseLowRankGraph(Decomposition):
                 stacklevel=3,
             )
 
-    def _known_pairs(self) -> Pairs:
-        return Pairs(
-            self._known, (self._unknown[:, 0], self._unknown[:, 1]), self.diagonal == "keep"
-        )
-
     def _check_parameters(self, n: int) -> tuple[int | None, int | None]:
         """The rank and the number of nodes, None where they are to be chosen."""
-        _check_choice("kind", self.kind, ("auto", *KINDS))
-        _check_choice("diagonal", self.diagonal, ("auto", "keep", "ignore"))
+        check_choice("kind", self.kind, ("auto", *KINDS))
+        check_choice("diagonal", self.diagonal, ("auto", "keep", "ignore"))
         for name in ("center", "shrinkage"):
             value = getattr(self, name)
             if not (is_auto(value) or isinstance(value, (bool, np.bool_))):
@@ -388,9 +359,3 @@ class SparseLowRankGraph(Decomposition):
                 f"n_samples must be None or an integer of at least 4, got {self.n_samples!r}"
             )
         return rank, size
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if not (isinstance(value, str) and value in choices):
-        expected = ", ".join(f'"{choice}"' for choice in choices)
-        raise ValueError(f"{name} must be one of {expected}, got {value!r}")

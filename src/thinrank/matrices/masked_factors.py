@@ -17,17 +17,18 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import chdtri
 
-from thinrank import linalg
-from thinrank.matrices.cells import Block, ObservedCells
+from thinrank.designs import as_design
+from thinrank.matrices.cells import EXACT, Block, ObservedCells
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
+from thinrank.matrices.given_sizes import singular_triplets
 
 # Added to the diagonals of the regressions, relative to the largest one, so that a row with fewer
 # observed cells than components has a solution. Far below any ridge that changes a result.
 _SMALLEST_RIDGE = 1e-13
 # Alternations on the chosen rows and columns before these are chosen again.
 _BETWEEN_CHOICES = 10
-# Relative precision and most alternations of fits that are compared or continued, and of the last.
-QUICK, EXACT = (1e-3, 50), (1e-9, 1000)
+# Relative precision and most alternations of fits that are compared or continued.
+QUICK = (1e-3, 50)
 
 
 # Balanced factors that fit the observed cells.
@@ -228,12 +229,8 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
 def _start(cells: ObservedCells, rank: int, rows: int, columns: int) -> tuple[np.ndarray, float]:
     """Right factor of the screened block with zeros at missing cells, and its largest value."""
     in_rows, in_columns = _screened(cells, rows, columns)
-    values = cells.block(in_rows, in_columns).values
-    if isinstance(values, np.ndarray):
-        _, found, right = linalg.truncated_svd(values, rank)
-    else:
-        products = (values.__matmul__, values.T.__matmul__)
-        _, found, right = linalg.truncated_svd(products, rank, shape=values.shape, like=np.empty(0))
+    block = as_design(cells.block(in_rows, in_columns).values)
+    _, found, right = singular_triplets(block, rank)
     V = np.zeros((cells.shape[1], rank))
     V[in_columns, : len(found)] = right * np.sqrt(np.maximum(found, _REVIVED * found[:1]))
     return V, float(found[0]) if len(found) else 0.0

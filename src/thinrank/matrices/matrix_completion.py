@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_number, is_auto
+from thinrank.core.checks import check_choice, check_number, is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
@@ -333,10 +333,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         rank = self._given("rank", most, "the smaller of row_sparsity and column_sparsity")
         if not is_auto(self.ridge):
             check_number("ridge", self.ridge, 'a non-negative number or "auto"')
-        if not (self.center is None or isinstance(self.center, str)) or self.center not in CENTRES:
-            raise ValueError(
-                f'center must be None, "columns", "rows" or "both", got {self.center!r}'
-            )
+        check_choice("center", self.center, CENTRES)
         ridge = None if is_auto(self.ridge) else float(self.ridge)
         given = Limits(rank, rows, columns, ridge)
         if cells.complete and ridge is None and None not in (rank, rows, columns):

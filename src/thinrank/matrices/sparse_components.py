@@ -14,7 +14,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Dense
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
-from thinrank.matrices.given_sizes import alternate, loadings, nearest
+from thinrank.matrices.given_sizes import alternate, loadings, nearest, singular_triplets
 
 # A triangular factor takes the place of a matrix with more than this number of rows per column.
 _TALL = 3
@@ -100,9 +100,7 @@ def leading_directions(A: Design, rank: int, seed: int = 0) -> Array:
         everything = A.columns(arrays.indices(range(p), A.prototype))
         values, V = linalg.leading_right_vectors(everything, rank)
     else:
-        _, values, V = linalg.truncated_svd(
-            (A.__matmul__, A.transposed_product), rank, shape=A.shape, like=A.prototype, seed=seed
-        )
+        _, values, V = singular_triplets(A, rank, seed)
     values = arrays.to_numpy(values)[:rank]
     floor = max(n, p) * arrays.eps(A.prototype) * max(values, default=0.0)
     return V[:, : int(np.count_nonzero(values > floor))]

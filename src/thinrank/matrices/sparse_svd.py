@@ -290,10 +290,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         check_is_fitted(self, "factors_")
         A = check_new_X(self, X)
         V = self.components_.T
-        if not self.layers or not self.rank_:
-            return A @ V
-        xp = arrays.namespace(V)
-        return A @ xp.linalg.pinv(V).T
+        return A @ arrays.namespace(V).linalg.pinv(V).T
 
     def inverse_transform(self, X: Any) -> Array:
         """Rows from their scores.

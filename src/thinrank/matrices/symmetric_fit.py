@@ -10,9 +10,6 @@ from scipy.sparse.linalg import eigsh
 from thinrank.linalg import FULL_SVD_SIZE
 from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
 
-# Directions beyond the rank that are carried from one round of imputation to the next.
-_EXTRA = 4
-_POWERS = 2
 # Rounds of imputation while nodes are still being exchanged.
 _SHORT = 4
 # In matrices with at most this number of nodes single rows give further starting points.
@@ -20,23 +17,16 @@ _SMALL = 50
 
 
 def leading(
-    E: np.ndarray | FilledOperator, rank: int, start: np.ndarray | None = None, tol: float = 1e-3
+    E: np.ndarray | FilledOperator, rank: int, tol: float = 1e-3
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
 
-    Shapes: ``E`` (n_nodes, n_nodes), ``start`` (n_nodes, width), ``vectors`` (n_nodes, rank).
-    ``start``: None: computed from the beginning.
+    Shapes: ``E`` (n_nodes, n_nodes), ``vectors`` (n_nodes, rank).
     """
     n = E.shape[0]
     rank = min(rank, n)
     if isinstance(E, np.ndarray) and (n <= FULL_SVD_SIZE or rank > n // 4):
         values, vectors = np.linalg.eigh(E)
-    elif start is not None and start.shape[1] >= rank:
-        basis = start
-        for _ in range(_POWERS):
-            basis, _ = np.linalg.qr(E @ basis)
-        values, small = np.linalg.eigh(basis.T @ (E @ basis))
-        vectors = basis @ small
     else:
         # a start without symmetry that depends on nothing but n
         first = np.cos(np.arange(n) * 1.7) + 0.5
@@ -70,13 +60,10 @@ def fit_nodes(
     fit = LowRank(mean, np.zeros(0), np.zeros((n, 0)))
     if rank == 0:
         return fit
-    carried: np.ndarray | None = None
     once = pairs.is_complete and not center
-    width = min(rank if once else rank + _EXTRA, n - 1 if inside.is_sparse else n)
     for _ in range(rounds):
-        values, vectors = leading(inside.filled(fit), width, carried, 0.0 if once else 1e-3)
-        before, carried = fit.values, vectors
-        fit = LowRank(fit.mean, values[:rank], vectors[:, :rank])
+        before = fit.values
+        fit = LowRank(fit.mean, *leading(inside.filled(fit), rank, 0.0 if once else 1e-3))
         if center:
             fit = LowRank((pairs.total - inside.sum_of(fit)) / pairs.count, fit.values, fit.vectors)
         if once or (len(before) and np.allclose(before, fit.values, 0, tol * abs(fit.values[0]))):

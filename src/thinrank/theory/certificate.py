@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.core.imports import import_optional
 from thinrank.estimators.summary import WIDTH, text_table
 from thinrank.theory.fitted_problem import (
@@ -145,8 +146,7 @@ class Certificate:
             the objective of the fit) and ``dropped_percent`` (increase if it is removed without
             replacement). The index has the names.
         """
-        if which not in ("predictors", "responses"):
-            raise ValueError(f'which must be "predictors" or "responses", got {which!r}')
+        check_choice("which", which, ("predictors", "responses"))
         frames = import_optional("pandas")
         margins = self.rows if which == "predictors" else self.columns
         names = getattr(self.problem, which)
@@ -285,8 +285,7 @@ def _row_margins(problem: FittedProblem) -> Margins:
     if not size:
         return _best(problem, S, others[:0], np.empty((0, 0)), np.empty(0), "exact", "nothing")
     losses, dropped = _with_fixed_row_space(problem, others)
-    count = size * (1 + len(others))
-    if count * cost_of_refit(problem, size) > MAX_WORK:
+    if size * (1 + len(others)) * cost_of_refit(problem, size) > MAX_WORK:
         how = "every exchange, with the row space of the fit held fixed"
         return _best(problem, S, others, losses, dropped, "estimate", how)
     if size == 1:
@@ -294,18 +293,16 @@ def _row_margins(problem: FittedProblem) -> Margins:
     else:
         without = np.array([np.delete(np.arange(size), i) for i in range(size)])
         dropped = np.minimum(objectives_on(problem, S, without) - problem.objective, dropped)
-    if not len(others):
-        return _best(problem, S, others, losses, dropped, "exact", "there is no other predictor")
-    supports = np.tile(np.arange(size), (size, len(others), 1))
-    supports[np.arange(size), :, np.arange(size)] = size + np.arange(len(others))
-    refits = objectives_on(problem, np.concatenate([S, others]), supports.reshape(-1, size))
-    refits = refits.reshape(losses.shape)
-    losses = np.minimum(refits - problem.objective, losses)
-    how = f"all {losses.size} exchanges"
-    if problem.limits_both(size):
-        how += ", the responses chosen anew by alternation"
-        return _best(problem, S, others, losses, dropped, "estimate", how)
-    return _best(problem, S, others, losses, dropped, "exact", how)
+    kind: Kind = "exact"
+    how = f"all {losses.size} exchanges" if len(others) else "there is no other predictor"
+    if len(others):
+        supports = np.tile(np.arange(size), (size, len(others), 1))
+        supports[np.arange(size), :, np.arange(size)] = size + np.arange(len(others))
+        refits = objectives_on(problem, np.concatenate([S, others]), supports.reshape(-1, size))
+        losses = np.minimum(refits.reshape(losses.shape) - problem.objective, losses)
+        if problem.limits_both(size):
+            kind, how = "estimate", how + ", the responses chosen anew by alternation"
+    return _best(problem, S, others, losses, dropped, kind, how)
 
 
 def _column_margins(problem: FittedProblem) -> Margins:

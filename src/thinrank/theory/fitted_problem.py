@@ -145,14 +145,14 @@ def objectives_on(
         whitened = _whitened(gram, cross, supports[part])
         if both and relaxed:
             explained = np.minimum(
-                _explained(whitened, problem.rank, total, None),
-                _explained(whitened, size, problem.columns, None),
+                _explained(whitened, problem.rank, total),
+                _explained(whitened, size, problem.columns),
             )
         else:
-            explained = _explained(whitened, problem.rank, problem.columns, None)
+            explained = _explained(whitened, problem.rank, problem.columns)
         if both and not relaxed:
-            mask = np.zeros((1, total))
-            mask[0, problem.column_support] = 1
+            mask = np.zeros(total)
+            mask[problem.column_support] = 1
             again = _explained(whitened, problem.rank, problem.columns, mask)
             explained = np.maximum(explained, again)
         out[part] = 0.5 * (problem.constant - explained)
@@ -175,18 +175,18 @@ def _whitened(gram: np.ndarray, cross: np.ndarray, index: np.ndarray) -> np.ndar
 
 
 def _explained(
-    whitened: np.ndarray, rank: int, columns: int, mask: np.ndarray | None
+    whitened: np.ndarray, rank: int, columns: int, mask: np.ndarray | float = 1.0
 ) -> np.ndarray:
     """The sum of squares that the best directions and columns explain, found by alternation.
 
-    ``mask``: (1, k) the columns to begin with, None for all.
+    ``mask``: ones at the columns to begin with.
     """
     size, total = whitened.shape[1:]
     if rank >= size:
         return np.sort(np.sum(whitened**2, axis=1), axis=1)[:, total - columns :].sum(axis=1)
     last = np.full(len(whitened), -np.inf)
     for _ in range(8):
-        part = whitened if mask is None else whitened * mask[:, None, :]
+        part = whitened * mask
         _, vectors = np.linalg.eigh(part @ part.transpose(0, 2, 1))
         right = whitened.transpose(0, 2, 1) @ vectors[:, :, size - rank :]
         weights = np.sum(right**2, axis=2)
@@ -194,15 +194,14 @@ def _explained(
         values = ordered.sum(axis=1)
         if columns >= total or np.all(values <= last):
             break
-        last, mask = values, (weights >= ordered[:, :1]).astype(whitened.dtype)
+        last, mask = values, (weights >= ordered[:, :1])[:, None, :]
     return values
 
 
 def _in_solver_units(estimator: Any, problem: Problem) -> Factors:
     """The fitted Θ in the units of the problem, as NumPy arrays."""
     fit = problem.start(estimator.factors_)
-    numbers = (as_numbers(part) for part in (fit.U, fit.V))
-    return replace(fit, **dict(zip(("U", "V"), numbers, strict=True)))
+    return replace(fit, U=as_numbers(fit.U), V=as_numbers(fit.V))
 
 
 def _live(names: list[str], index: Array | None) -> list[str]:

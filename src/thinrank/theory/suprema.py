@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from thinrank import arrays
+from thinrank.core.checks import check_choice
 from thinrank.core.contracts import require
 from thinrank.designs import as_design
 from thinrank.estimators.fitted_data import as_numbers
@@ -75,7 +76,7 @@ def sparse_eigenvalues(
     >>> print(*tr.theory.sparse_eigenvalues(X, 3), sep="; ")
     0.409 (exact: all 220 supports); 2.125 (exact: all 220 supports)
     """
-    _check_method(method)
+    check_choice("method", method, get_args(Method))
     if method == "bound":
         raise ValueError('method="bound" is for statistical_error, use "search"')
     curvatures = _Curvatures(problem)
@@ -97,12 +98,6 @@ def sparse_eigenvalues(
         smallest, largest = curvatures.over(np.sort(supports, axis=1))
         low, high, how = smallest.min(), largest.max(), f"{_STARTS} random supports"
     return Quantity(max(float(low), 0.0), kind, how), Quantity(float(high), kind, how)
-
-
-def _check_method(method: Any) -> None:
-    """Raise a ValueError unless ``method`` is a known one."""
-    if method not in get_args(Method):
-        raise ValueError(f"method must be one of {get_args(Method)}, got {method!r}")
 
 
 class _Curvatures:
@@ -208,9 +203,9 @@ def statistical_error(
     >>> import numpy as np, thinrank as tr
     >>> G = np.diag([3.0, 4.0, 1.0])
     >>> print(tr.theory.statistical_error(G, rank=2, row_sparsity=2, column_sparsity=2))
-    5 (exact: all 3 supports)
+    5 (exact: all 9 supports)
     """
-    _check_method(method)
+    check_choice("method", method, get_args(Method))
     G = as_numbers(gradient)
     if G.ndim != 2 or not np.isfinite(G).all():
         raise ValueError(f"gradient must be a finite matrix, got an array of shape {G.shape}")
@@ -223,18 +218,10 @@ def statistical_error(
         )
     )
     rank = min(positive("rank", rank), rows, columns)
-    sets = math.comb(p, rows), math.comb(k, columns)
-    by_norms = rank == min(rows, columns)  # the norms decide on the shorter list of supports
-    count = min(sets) if by_norms else sets[0] * sets[1]
+    count = math.comb(p, rows) * math.comb(k, columns)
     if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
         best = 0.0
-        if by_norms and sets[1] < sets[0]:
-            G, rows, columns = G.T, columns, rows
-        for lines in subsets(len(G), rows, batch=50):
-            if by_norms:
-                squares = np.sort(np.sum(G[lines] ** 2, axis=1), axis=1)
-                best = max(best, float(squares[:, -columns:].sum(axis=1).max()) ** 0.5)
-                continue
+        for lines in subsets(p, rows, batch=50):
             for others in subsets(k, columns, batch=50):
                 blocks = G[lines[:, None, :, None], others[None, :, None, :]]
                 best = max(best, float(_block_size(blocks, rank).max()))
