@@ -14,7 +14,7 @@ from scipy.ndimage import label
 from sklearn.metrics import roc_auc_score
 
 from paper.statistics import number, pm
-from paper.study import Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.calcium import CalciumImaging, Scores, make_movie, match_regions, score_regions
 from thinrank.calcium.regions import mask_of, window
 from thinrank.designs import RecursiveFilter
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SEED = 81_000
-_REPLICATIONS, _QUICK_REPLICATIONS = 10, 2
 _AMPLITUDES, _QUICK_AMPLITUDES = (3.0, 1.5, 1.0), (3.0,)
 # As in the paper: rank 50, 100 frames, 3000 pixels; smaller in proportion for the small version.
 _PAPER = {"rank": 50, "rows": 100, "columns": 3000}
@@ -74,18 +73,16 @@ def _file(movie: str) -> Path:
 
 def jobs(quick: bool) -> list[Job]:
     """Return one job for the labeled movie, if it is there, and one per simulated movie."""
-    sizes, known = (_QUICK, _QUICK_KNOWN) if quick else (_PAPER, _KNOWN)
-    count = _QUICK_REPLICATIONS if quick else _REPLICATIONS
     movie = list(_FILES)[quick]
-    labelled = [Job({"part": "labelled", "movie": movie, **sizes}, _SEED)]
-    return [
-        *(labelled if _file(movie).is_file() else []),
-        *(
-            Job({"part": "known", "amplitude": amplitude, **known}, _SEED + i)
-            for amplitude in (_QUICK_AMPLITUDES if quick else _AMPLITUDES)
-            for i in range(count)
-        ),
-    ]
+    cell = {"part": "labelled", "movie": movie, **(_QUICK if quick else _PAPER)}
+    known = replicated(_SEED, (10, 2), _known_cells)(quick)
+    return [Job(cell, _SEED), *known] if _file(movie).is_file() else known
+
+
+def _known_cells(quick: bool) -> list[Record]:
+    sizes = _QUICK_KNOWN if quick else _KNOWN
+    amplitudes = _QUICK_AMPLITUDES if quick else _AMPLITUDES
+    return [{"part": "known", "amplitude": amplitude, **sizes} for amplitude in amplitudes]
 
 
 def run(job: Job) -> list[Record]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
 from paper.figures import dots
-from paper.methods import BASELINES, METHODS, FixedDataGDT, RegressionTask, fit_methods
+from paper.methods import BASELINES, GDT, METHODS, RegressionTask, fit_methods
 from paper.printed import printed
 from paper.statistics import in_order, means, number, percent, pm
-from paper.study import Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.datasets import load_norwegian_paper
 from thinrank.estimators import SparseReducedRankRegressor
 from thinrank.report.document import Block, Picture, Section, Table, Text
 
-_FIRST_SEED = 65_000
-_SPLITS, _QUICK_SPLITS = 50, 3
 _TRAINING_PART = 0.7
 _FOLDS = 5
 _RANKS = (1, 2, 3, 4)
@@ -28,8 +28,7 @@ _METHODS = tuple(name for name in METHODS if name != "oracle")
 
 
 def jobs(quick: bool) -> list[Job]:
-    count = _QUICK_SPLITS if quick else _SPLITS
-    splits = [Job({"kind": "error"}, _FIRST_SEED + i) for i in range(count)]
+    splits = replicated(65_000, (50, 3), lambda quick: [{"kind": "error"}])(quick)
     return [*splits, Job({"kind": "selection"}, 0)]
 
 
@@ -73,34 +72,29 @@ def _errors(X: np.ndarray, Y: np.ndarray, seed: int) -> list[Record]:
 
 def _selection(X: np.ndarray, Y: np.ndarray, names: list[str]) -> list[Record]:
     """Select six predictors with rank 3 on all rows, also by exhaustive search over 84 sets."""
-    sizes = (_RANK, _ROWS, None)
-    spectral = FixedDataGDT(X, Y, True, "spectral").fit(sizes)[0]
-    pursuit = SparseReducedRankRegressor(_RANK, _ROWS, None, standardize=False).fit(X, Y)
-    found = {
-        "GDT": np.flatnonzero(FixedDataGDT(X, Y, True).fit(sizes)[0].any(axis=1)),
-        "GDT, spectral start": np.flatnonzero(spectral.any(axis=1)),
-        "pursuit": pursuit.row_support_,
-        "exhaustive search": _best_set(X, Y),
+    gdt = {**GDT, "ridge": 0.0}
+    solvers = {"GDT": gdt, "GDT, spectral start": gdt | {"start": "spectral"}, "pursuit": {}}
+    found: dict[str, Any] = {
+        name: SparseReducedRankRegressor(_RANK, _ROWS, None, standardize=False, **options)
+        .fit(X, Y)
+        .row_support_
+        for name, options in solvers.items()
     }
     centred = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    sets = combinations(range(X.shape[1]), _ROWS)
+    found["exhaustive search"] = min(sets, key=lambda rows: _residual(*centred, rows))
     return [
         {
             "method": name,
             "kept": [names[i] for i in rows],
             "discarded": [x for i, x in enumerate(names) if i not in set(rows)],
-            "rss": _residual(*centred, tuple(int(i) for i in rows)),
+            "rss": _residual(*centred, rows),
         }
         for name, rows in found.items()
     ]
 
 
-def _best_set(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    centred = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    sets = combinations(range(X.shape[1]), _ROWS)
-    return np.array(min(sets, key=lambda rows: _residual(*centred, rows)))
-
-
-def _residual(X: np.ndarray, Y: np.ndarray, rows: tuple[int, ...]) -> float:
+def _residual(X: np.ndarray, Y: np.ndarray, rows: Sequence[int]) -> float:
     """Return the smallest residual sum of squares of rank 3 on a set of predictors."""
     projected = np.linalg.qr(X[:, list(rows)])[0].T @ Y
     values = np.linalg.svd(projected, compute_uv=False)

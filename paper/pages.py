@@ -9,19 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from paper.study import (
-    Claim,
-    Finding,
-    Record,
-    Study,
-    command_of,
-    load_records,
-    read_summary,
-    text_of,
-)
+from paper.study import Record, Study, command_of, load_records, read_summary, text_of
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
-from thinrank.report.document import Block, Picture, Section, Table, Text, as_svg, drawing
+from thinrank.report.document import Block, Cell, Picture, Section, Table, Text, as_svg, drawing
 
 HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
 _MARKS = {HOLDS: f"✓ {HOLDS}", FAILS: f"✗ {FAILS}", NOT_RUN: f"– {NOT_RUN}"}
@@ -30,7 +21,6 @@ _QUICK = (
     "This is the small version (`QUICK=1`), which shows that everything runs; it has too few "
     "replications to draw conclusions."
 )
-_HEADER = ("claim", "result", "numbers")
 
 
 def write_study(study: Study, out: Path | str) -> None:
@@ -41,7 +31,7 @@ def write_study(study: Study, out: Path | str) -> None:
     blocks: list[Block] = [Text("No replication of this study is finished.", stress=True)]
     with drawing():
         if records:
-            blocks = _study_blocks(study, pd.DataFrame(records), summary)
+            blocks = _study_blocks(study, records, summary)
         blocks += _provenance(study, records, summary)
         folder.mkdir(parents=True, exist_ok=True)
         for block in blocks:
@@ -66,7 +56,7 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
             "decide. Where the paper gives no criterion, the claim states the one used here."
         ),
         Section("Claims"),
-        Table(_HEADER, [(text, _MARKS[word], told) for text, word, told in checked], left=3),
+        _claim_table(checked),
         Text("sd: printed standard deviations, negative if the error is lower here."),
         Section("Studies"),
         Table(
@@ -90,7 +80,10 @@ def check_claims(
     checked = []
     for claim in dict.fromkeys(claim for study in studies.values() for claim in study.claims):
         names = [name for name, study in studies.items() if claim in study.claims]
-        found = {name: _finding(claim, records.get(name, [])) for name in names}
+        found = {
+            name: claim(pd.DataFrame(records[name])) if records.get(name) else None
+            for name in names
+        }
         decided = [finding[0] for finding in found.values() if finding]
         told = "; ".join(
             f"{name}: " * (len(names) > 1) + (finding[1] if finding else NOT_RUN)
@@ -99,10 +92,6 @@ def check_claims(
         verdict = FAILS if not all(decided) else HOLDS if len(decided) == len(names) else NOT_RUN
         checked.append((text_of(claim), verdict, told if decided else ""))
     return checked
-
-
-def _finding(claim: Claim, records: list[Record]) -> Finding | None:
-    return claim(pd.DataFrame(records)) if records else None
 
 
 class _Link(str):
@@ -118,18 +107,19 @@ def _study_row(
     return label, f"`{summary['command']}`", str(_replications(records)), str(len(records))
 
 
-def _study_blocks(study: Study, records: pd.DataFrame, summary: dict[str, Any]) -> list[Block]:
+def _study_blocks(study: Study, records: list[Record], summary: dict[str, Any]) -> list[Block]:
     """The claims that the study decides, then its own blocks."""
-    found = [(text_of(claim), claim(records)) for claim in study.claims]
-    rows = [
-        (text, _MARKS[HOLDS if finding[0] else FAILS], finding[1])
-        for text, finding in found
-        if finding
-    ]
+    checked = check_claims({study.name: study}, {study.name: records})
+    decided = [claim for claim in checked if claim[1] != NOT_RUN]
     blocks: list[Block] = [Text(_QUICK)] if summary.get("quick") else []
-    if rows:
-        blocks += [Section("Claims that this study checks"), Table(_HEADER, list(rows), left=3)]
-    return [*blocks, Section("The study"), *study.page(records)]
+    if decided:
+        blocks += [Section("Claims that this study checks"), _claim_table(decided)]
+    return [*blocks, Section("The study"), *study.page(pd.DataFrame(records))]
+
+
+def _claim_table(checked: list[tuple[str, str, str]]) -> Table:
+    rows: list[tuple[Cell, ...]] = [(text, _MARKS[word], told) for text, word, told in checked]
+    return Table(("claim", "result", "numbers"), rows, left=3)
 
 
 def _provenance(study: Study, records: list[Record], summary: dict[str, Any]) -> list[Block]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,14 @@ from benchmarks.rl_linear_family import (
 from paper.figures import INK, curves, panels, states_axis
 from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
 from paper.statistics import cross_table, means, model_table, seconds
-from paper.study import Finding, Job, Record, Study
+from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.plot.canvas import log_scale
 from thinrank.report.document import Block, Picture, Section, Table, Text
 from thinrank.rl.fqi import MultiTaskFQI
 
-_FIRST_SEED = 71_000
-_REPLICATIONS, _QUICK_REPLICATIONS = 20, 1
-_STATES, _QUICK_STATES = (20, 40, 80, 160, 320), (40, 80)
-_EXTRA_STATES, _EXTRA_REPLICATIONS = (40, 160), 5
+_STATES, _QUICK_STATES, _EXTRA_STATES = (20, 40, 80, 160, 320), (40, 80), (40, 160)
 _FAMILIES: dict[str, Callable[..., Family]] = {
     "linear": make_linear_family,
     "constructed": make_optimal_value_family,
@@ -58,22 +56,19 @@ METHODS: dict[str, Callable[[], Any]] = {
 """The regressions by name; cross-validation chooses all tuning parameters."""
 
 
-def jobs(quick: bool) -> list[Job]:
-    """Return one job per replication, family, number of states and method; same draws for all."""
-    cells: list[tuple[str, int, tuple[str, ...], int]]
-    if quick:
-        cells = [("linear", n, _QUICK_METHODS, _QUICK_REPLICATIONS) for n in _QUICK_STATES]
-    else:
-        every = tuple(METHODS)
-        cells = [("linear", n, every, _REPLICATIONS) for n in _STATES]
-        cells += [("constructed", n, every, _EXTRA_REPLICATIONS) for n in _EXTRA_STATES]
+def _cells(family: str, states: Sequence[int], quick: bool) -> list[Record]:
+    """One job per number of states and method; the draws are the same for all of them."""
     return [
-        Job({"family": family, "states": n, "method": method}, _FIRST_SEED + i)
-        for i in range(_REPLICATIONS)  # outermost, so that an interrupted run has complete curves
-        for family, n, methods, count in cells
-        for method in methods
-        if i < count
+        {"family": family, "states": n, "method": method}
+        for n in (_QUICK_STATES if quick else states)
+        for method in (_QUICK_METHODS if quick else METHODS)
     ]
+
+
+def jobs(quick: bool) -> list[Job]:
+    linear = replicated(71_000, (20, 1), partial(_cells, "linear", _STATES))
+    constructed = replicated(71_000, (5, 0), partial(_cells, "constructed", _EXTRA_STATES))
+    return [*linear(quick), *constructed(quick)]
 
 
 def run(job: Job) -> list[Record]:
