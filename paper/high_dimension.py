@@ -97,9 +97,7 @@ def run(job: Job) -> list[Record]:
     ]
 
 
-def lasso_in_blocks(
-    X: np.ndarray, Y: np.ndarray, penalty: float, tolerance: float, block: int = _BLOCK
-) -> np.ndarray:
+def lasso_in_blocks(X: np.ndarray, Y: np.ndarray, penalty: float, tolerance: float) -> np.ndarray:
     """Solve the lasso of every response on X, in single precision.
 
     The responses are independent problems. They are solved in blocks, in decreasing order of their
@@ -111,8 +109,8 @@ def lasso_in_blocks(
     theta = np.zeros((X.shape[1], Y.shape[1]), dtype=np.float32)
     order = np.argsort(-np.linalg.norm(Y, axis=0), kind="stable")
     curvature = LeastSquares(X, Y[:, :1], form="direct").smoothness()
-    for begin in range(0, len(order), block):
-        columns = order[begin : begin + block]
+    for begin in range(0, len(order), _BLOCK):
+        columns = order[begin : begin + _BLOCK]
         part = np.ascontiguousarray(Y[:, columns])
         largest = float(np.max(np.abs(X.T @ part))) / len(X)
         if largest <= penalty:

@@ -163,12 +163,8 @@ def times_of(records: pd.DataFrame) -> Times:
 
 def _printed_times() -> Times:
     table = printed()["seconds"]
-    return {
-        (method, zeta): (float(seconds), False)
-        for method, row in table["methods"].items()
-        for zeta, seconds in zip(table["zeta"], row, strict=True)
-        if seconds is not None
-    }
+    times = {(m, z): printed_seconds(m, z) for m in table["methods"] for z in table["zeta"]}
+    return {key: (value, False) for key, value in times.items() if value and value < math.inf}
 
 
 def page(records: pd.DataFrame) -> list[Block]:

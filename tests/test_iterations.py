@@ -59,15 +59,6 @@ def test_history(library):
             np.testing.assert_array_equal(library.numpy(getattr(kept, name)), expected)
 
 
-def test_the_callback_stops(numpy_library):
-    answer = solved(numpy_library, callback=lambda record: record.iteration == 3)
-    assert answer.n_iter == 3
-    assert answer.status.outcome is Outcome.STOPPED
-    assert not answer.status.converged
-    assert str(answer.status) == "Stopped by the callback after 3 iterations."
-    assert answer.value == pytest.approx(answer.history.objectives[-1])
-
-
 @pytest.mark.parametrize("answer", [None, 0])
 def test_other_answers_of_the_callback_do_not_stop(numpy_library, answer):
     found = solved(numpy_library, solver=GDT(max_iter=4, tol=0), callback=lambda record: answer)

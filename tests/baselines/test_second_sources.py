@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Lasso, MultiTaskLasso, Ridge
 
 import thinrank as tr
-from oracles.closed_forms import reduced_rank_regression
+from oracles.closed_forms import group_violation, reduced_rank_regression
 from thinrank import baselines
 
 LITERAL = {"fit_intercept": False, "standardize": False}
@@ -109,16 +109,6 @@ def test_null_predicts_the_mean(tall):
 
 
 # --------------------------------------------------------------- optimality of the convex problems
-
-
-def group_violation(X, Y, B, penalty):
-    """How far B is from the conditions ∇ = −penalty·Bⱼ/‖Bⱼ‖ or ‖∇ⱼ‖ ≤ penalty."""
-    gradient = X.T @ (X @ B - Y) / len(X)
-    norms = np.linalg.norm(B, axis=1)
-    active = norms > 0
-    inside = gradient[active] + penalty * B[active] / norms[active, None]
-    outside = np.linalg.norm(gradient[~active], axis=1) - penalty
-    return max(np.max(np.abs(inside), initial=0), np.max(outside, initial=0))
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -14,9 +14,8 @@ from family_problems import (
     quotients,
 )
 
-import thinrank as tr
 from thinrank import Factors
-from thinrank.losses import GeneralizedLinear, LeastSquares
+from thinrank.losses import GeneralizedLinear
 from thinrank.losses.families import Gaussian
 
 R = 2
@@ -53,44 +52,10 @@ def test_gradients_are_difference_quotients(name, parts):
     np.testing.assert_allclose(gradient_v, full.T @ factors.U, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"), [*((name, "float64") for name in FAMILIES), ("poisson", "float32")]
-)
-def test_every_library(library, dtype, name):
-    given = arguments(name, "everything")
-    ridge = given.pop("ridge")
-    moved = {key: library.array(x, dtype) for key, x in given.items()}
-    loss = GeneralizedLinear(family=FAMILIES[name], ridge=ridge, **moved)
-    reference = loss_of(name, "everything")
-    factors = Factors(*(library.array(x, dtype) for x in (point().U, point().V)))
-    value, *gradients = loss.value_and_gradient(factors)
-    _, full = loss.full_gradient(factors.theta)
-    form = loss.majorizer(factors)
-    library.check(*gradients, full, loss.row_scales(), loss.at(factors).free, dtype=dtype)
-    library.check(form.diagonal(), form.cross_columns(0, K), form.column_scale, dtype=dtype)
-    expected, *right = reference.value_and_gradient(point())
-    tol = 2e-3 if dtype == "float32" else 1e-6
-    assert type(value) is float
-    assert value == pytest.approx(expected, rel=tol)
-    for found, gradient in zip(gradients, right, strict=True):
-        np.testing.assert_allclose(library.numpy(found), gradient, atol=tol)
-    rows, columns = library.index([0, 3]), library.index([0, 1])
-    inner = loss.restrict(rows, columns)
-    library.check(inner.value_and_gradient(_part(factors, [0, 3], inner, library))[1], dtype=dtype)
-
-
-def _part(factors, rows, inner, library=None):
+def _part(factors, rows, inner):
     """Rows and columns of factors, zero where the restricted loss has fixed columns."""
-    numbers = [np.array(x) if library is None else library.numpy(x) for x in (factors.U, factors.V)]
-    targets = np.array(inner.targets) if library is None else library.numpy(inner.targets)
-    U, V = numbers[0][rows], numbers[1][targets]
-    if inner.fixed is not None:
-        fixed = np.array(inner.fixed) if library is None else library.numpy(inner.fixed)
-        V = V * fixed[:, None]
-    if library is None:
-        return Factors(U, V)
-    dtype = str(np.array(numbers[0]).dtype)
-    return Factors(library.array(U, dtype), library.array(V, dtype))
+    U, V = factors.U[rows], factors.V[np.array(inner.targets)]
+    return Factors(U, V if inner.fixed is None else V * np.array(inner.fixed)[:, None])
 
 
 def quadratic_value(form, theta):
@@ -134,19 +99,6 @@ def test_the_form_of_squared_errors_is_the_loss(parts):
         uneven = ridge / 2 * np.sum((theta - point().theta) ** 2 * (scale / scale.mean() - 1))
         expected = loss.full_gradient(theta)[0] + uneven
         assert quadratic_value(form, theta) == pytest.approx(expected, rel=1e-8)
-
-
-def test_squared_errors_are_least_squares():
-    rng = np.random.default_rng(0)
-    X, Y, weight = rng.standard_normal((N, P)), rng.standard_normal((N, K)), rng.uniform(1, 2, N)
-    ours = GeneralizedLinear(X, Y, Gaussian(), sample_weight=weight, ridge=0.2)
-    theirs = LeastSquares(X, Y, sample_weight=weight, ridge=0.2)
-    for found, right in zip(
-        ours.value_and_gradient(point()), theirs.value_and_gradient(point()), strict=True
-    ):
-        np.testing.assert_allclose(found, right, atol=1e-9)
-    np.testing.assert_allclose(ours.row_scales(), theirs.row_scales(), rtol=1e-8)
-    assert ours.samples == pytest.approx(theirs.samples)
 
 
 @pytest.mark.parametrize("parts", ["bare", "everything"])
@@ -211,14 +163,6 @@ def test_entries_of_weight_zero_do_not_matter():
         one.value_and_gradient(point()), other.value_and_gradient(point()), strict=True
     ):
         np.testing.assert_allclose(a, b, atol=1e-6)
-
-
-def test_gradient_descent_and_pursuit_agree_without_limits():
-    loss = loss_of("bernoulli", "weights")
-    slow = tr.minimize(loss, rank=K, solver=tr.solvers.GDT(tol=1e-8, max_iter=20_000))
-    fast = tr.minimize(loss, rank=K, solver="pursuit")
-    assert fast.value == pytest.approx(slow.value, rel=1e-6)
-    np.testing.assert_allclose(fast.factors.theta, slow.factors.theta, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from family_problems import quotients
 
 import thinrank as tr
 from thinrank import Factors
@@ -20,12 +21,9 @@ def data():
     return rng.standard_normal((N, P)), rng.standard_normal(N)
 
 
-def point(library=None, dtype="float64"):
+def point():
     rng = np.random.default_rng(1)
-    U, V = rng.standard_normal((P, R)), rng.standard_normal((K, R))
-    if library is None:
-        return Factors(U, V)
-    return Factors(library.array(U, dtype), library.array(V, dtype))
+    return Factors(rng.standard_normal((P, R)), rng.standard_normal((K, R)))
 
 
 def literal(theta, task, ridge=0.0):
@@ -36,15 +34,6 @@ def literal(theta, task, ridge=0.0):
         if own.any():
             value += np.sum((y[own] - X[own] @ theta[:, t]) ** 2) / (2 * own.sum())
     return value
-
-
-def quotients(function, at, h=1e-4):
-    out = np.zeros_like(at)
-    for place in np.ndindex(*at.shape):
-        bump = np.zeros_like(at)
-        bump[place] = h
-        out[place] = (function(at + bump) - function(at - bump)) / (2 * h)
-    return out
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
@@ -58,23 +47,10 @@ def test_value_and_derivatives(task, ridge):
     full_value, full = loss.full_gradient(factors.theta)
     assert value == pytest.approx(literal(factors.theta, task, ridge), rel=1e-8)
     assert full_value == pytest.approx(value, rel=1e-8)
-    expected = quotients(lambda theta: literal(theta, task, ridge), factors.theta)
+    expected = quotients(lambda theta: literal(theta, task, ridge), factors.theta, h=1e-4)
     np.testing.assert_allclose(full, expected, atol=1e-7)
     np.testing.assert_allclose(gradient_u, full @ factors.V, atol=1e-9)
     np.testing.assert_allclose(gradient_v, full.T @ factors.U, atol=1e-9)
-
-
-def test_every_library(library, dtype):
-    X, y = data()
-    loss = PerTask(library.array(X, dtype), library.array(y, dtype), MIXED)
-    value, gradient_u, gradient_v = loss.value_and_gradient(point(library, dtype))
-    _, full = loss.full_gradient(point(library, dtype).theta)
-    library.check(gradient_u, gradient_v, full, loss.row_scales(), dtype=dtype)
-    reference = PerTask(X, y, MIXED).value_and_gradient(point())
-    tol = 1e-4 if dtype == "float32" else 1e-9
-    assert value == pytest.approx(reference[0], rel=tol)
-    np.testing.assert_allclose(library.numpy(gradient_u), reference[1], rtol=tol, atol=tol)
-    np.testing.assert_allclose(library.numpy(gradient_v), reference[2], rtol=tol, atol=tol)
 
 
 def test_the_same_rows_for_all_tasks_are_least_squares():

@@ -66,3 +66,13 @@ def best_over_supports(X, Y, rank, row_sparsity, column_sparsity, ridge=0.0, n=N
         if explained.max() > most:
             most, best = explained.max(), (list(rows), choices[np.argmax(explained)].tolist())
     return (np.sum(Y**2) - most) / (2 * n), *best
+
+
+def group_violation(X, Y, B, penalty):
+    """How far B is from the conditions ∇ = −penalty·Bⱼ/‖Bⱼ‖ or ‖∇ⱼ‖ ≤ penalty."""
+    gradient = X.T @ (X @ B - Y) / len(X)
+    norms = np.linalg.norm(B, axis=1)
+    active = norms > 0
+    inside = gradient[active] + penalty * B[active] / norms[active, None]
+    outside = np.linalg.norm(gradient[~active], axis=1) - penalty
+    return max(np.max(np.abs(inside), initial=0), np.max(outside, initial=0))

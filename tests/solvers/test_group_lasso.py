@@ -5,22 +5,13 @@ import pytest
 from sklearn.linear_model import MultiTaskLasso
 
 import thinrank as tr
+from oracles.closed_forms import group_violation
 from thinrank.solvers.group_lasso import (
     group_lasso,
     group_lasso_path,
     largest_penalty,
     nonzero_rows,
 )
-
-
-def group_violation(X, Y, B, penalty):
-    """How far B is from the conditions ∇ = −penalty·Bⱼ/‖Bⱼ‖ or ‖∇ⱼ‖ ≤ penalty."""
-    gradient = X.T @ (X @ B - Y) / len(X)
-    norms = np.linalg.norm(B, axis=1)
-    active = norms > 0
-    inside = gradient[active] + penalty * B[active] / norms[active, None]
-    outside = np.linalg.norm(gradient[~active], axis=1) - penalty
-    return max(np.max(np.abs(inside), initial=0), np.max(outside, initial=0))
 
 
 @pytest.mark.parametrize(("n", "p", "k"), [(60, 30, 4), (50, 200, 5), (400, 160, 1)])

@@ -168,6 +168,3 @@ def test_duplicated_predictors_are_not_both_used():
     start[[0, 5, 6]] = 1.0  # 0 and 5 are the same
     answer = solve(LeastSquares(np.hstack([X, X]), Y), row_sparsity=3, start=start)
     assert len(set((answer.factors.row_support % 5).tolist())) == 3
-
-
-# --------------------------------------------------------------------------- other losses

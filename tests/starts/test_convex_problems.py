@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso, MultiTaskLasso
+from sklearn.linear_model import Lasso
 
 from thinrank.losses import LeastSquares
 from thinrank.starts.convex import penalized_fit, shrink_entries, shrink_rows
@@ -40,16 +40,6 @@ def test_lasso_equals_scikit_learn(shape, form):
         reference = Lasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y[:, j])
         np.testing.assert_allclose(theta[:, j], reference.coef_, atol=1e-6)
     assert 0 < np.count_nonzero(theta) < theta.size
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_group_lasso_equals_scikit_learn(shape):
-    X, Y = data(shape)
-    alpha = amount("group lasso", X, Y)
-    theta = solve("group lasso", LeastSquares(X, Y), np.full(X.shape[1], alpha))
-    reference = MultiTaskLasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y)
-    np.testing.assert_allclose(theta, reference.coef_.T, atol=1e-6)
-    assert 0 < np.count_nonzero(np.any(theta, axis=1)) < len(theta)
 
 
 def assert_optimal(kind, theta, gradient, penalty, tol):
