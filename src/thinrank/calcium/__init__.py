@@ -1,6 +1,6 @@
 """Calcium imaging: find neurons, their traces and spikes in a fluorescence movie."""
 
-from thinrank.calcium.decisions import Decision, Decisions, accepted_neurons, read_decisions
+from thinrank.calcium.decisions import Decisions, accepted_neurons, read_decisions
 from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.export import export_results, read_regions, write_regions
 from thinrank.calcium.fluorescence import Fluorescence, Quality
@@ -13,7 +13,6 @@ from thinrank.calcium.simulate import MovieTruth, make_movie
 
 __all__ = [
     "CalciumImaging",
-    "Decision",
     "Decisions",
     "Fluorescence",
     "MovieError",

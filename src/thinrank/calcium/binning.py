@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
@@ -32,7 +33,8 @@ _SOME_BINS = 150
 # Smallest noise level of a pixel, relative to the median. Without it, pixels at the margin of a
 # registered movie, which hardly have any noise, would be scaled up. Rule of thumb.
 _LEAST_NOISE = 0.1
-# Largest gain of the background: neurons that are not subtracted yet raise it.
+# Largest gain of the background. Neurons that are not subtracted yet raise it: without a limit,
+# close pairs in simulated movies without any other background are lost.
 _LARGEST_GAIN = 1.2
 
 
@@ -171,10 +173,15 @@ def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarr
 
 
 def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
-    """A Gaussian filter of each frame of a movie of shape (height, width, n_frames)."""
-    if width == 0:
-        return values.copy()
-    return _along_both([_gaussian(side, width) for side in values.shape[:2]], values)
+    """A Gaussian filter of each frame of a movie of shape (height, width, n_frames).
+
+    Weights sum to 1, also at the edges: beyond them nothing is assumed.
+    """
+    total, weight = (
+        gaussian_filter(each, width, axes=(0, 1), mode="constant", truncate=3)
+        for each in (values, np.ones_like(values[..., :1]))
+    )
+    return np.asarray(total / weight)
 
 
 def _along_both(matrices: list[csr_array], values: np.ndarray) -> np.ndarray:
@@ -182,14 +189,6 @@ def _along_both(matrices: list[csr_array], values: np.ndarray) -> np.ndarray:
     down, across = matrices
     lines = (down @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
     return np.stack([across @ line for line in lines])
-
-
-def _gaussian(side: int, width: float) -> csr_array:
-    """A Gaussian filter along one side. Weights sum to 1, also at the edges."""
-    apart = np.subtract.outer(np.arange(side), np.arange(side))
-    weights = np.exp(-0.5 * (apart / width) ** 2)
-    weights[np.abs(apart) > 3 * width + 0.5] = 0
-    return csr_array((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
 
 
 @dataclass(frozen=True)

@@ -18,26 +18,6 @@ _NEAR = 1.0
 
 
 @dataclass(frozen=True)
-class Decision:
-    """Whether a neuron was accepted.
-
-    Attributes
-    ----------
-    number : int
-        Number of the neuron on the page, from 1.
-    row, column : float
-        Center of its region.
-    accepted : bool
-        False if it was rejected.
-    """
-
-    number: int
-    row: float
-    column: float
-    accepted: bool
-
-
-@dataclass(frozen=True)
 class Decisions:
     """Decisions about the neurons of a movie.
 
@@ -47,13 +27,19 @@ class Decisions:
         The file.
     shape : tuple (n_frames, height, width)
         Shape of the movie.
-    neurons : tuple of Decision
-        In the order of the file.
+    numbers : list of int
+        Numbers of the neurons on the page, from 1.
+    centres : ndarray of shape (n_neurons, 2)
+        Row and column of the center of each region.
+    accepted : ndarray of bool of shape (n_neurons,)
+        Whether each neuron was accepted.
     """
 
     source: str
     shape: tuple[int, int, int]
-    neurons: tuple[Decision, ...]
+    numbers: list[int]
+    centres: np.ndarray
+    accepted: np.ndarray
 
 
 def read_decisions(path: Path | str) -> Decisions:
@@ -86,12 +72,16 @@ def read_decisions(path: Path | str) -> Decisions:
     entries = content.get("neurons")
     if not isinstance(entries, list):
         raise ValueError(f"{path}: the entry neurons must be a list")
-    neurons = tuple(_decision(entry, f"{path}: neurons[{i}]") for i, entry in enumerate(entries))
-    numbers = [decision.number for decision in neurons]
+    for i, entry in enumerate(entries):
+        _check_entry(entry, f"{path}: neurons[{i}]")
+    numbers = [entry["id"] for entry in entries]
     twice = sorted({number for number in numbers if numbers.count(number) > 1})
     if twice:
         raise ValueError(f"{path}: neuron {twice[0]} has more than one decision")
-    return Decisions(str(path), (frames, height, width), neurons)
+    centres = np.array([[entry["row"], entry["column"]] for entry in entries], dtype=float)
+    accepted = np.array([entry["accepted"] for entry in entries], dtype=bool)
+    shape = (frames, height, width)
+    return Decisions(str(path), shape, numbers, centres.reshape(-1, 2), accepted)
 
 
 def accepted_neurons(
@@ -121,19 +111,20 @@ def accepted_neurons(
         If the decisions are about another movie or another fit. The message names the file.
     """
     check_movie(decisions, shape)
-    centres = centres_of(regions)
-    found: dict[int, Decision] = {}
-    for decision in decisions.neurons:
-        gaps = np.linalg.norm(centres - [decision.row, decision.column], axis=1)
+    places = centres_of(regions)
+    found: dict[int, bool] = {}
+    for number, centre, accepted in zip(
+        decisions.numbers, decisions.centres, decisions.accepted.tolist(), strict=True
+    ):
+        gaps = np.linalg.norm(places - centre, axis=1)
         nearest = int(np.argmin(gaps)) if len(gaps) else -1
         if nearest < 0 or gaps[nearest] > _NEAR or nearest in found:
             raise ValueError(
-                f"{decisions.source}: there is no neuron {decision.number} at row "
-                f"{decision.row:.1f}, column {decision.column:.1f}; use the settings with which "
-                "the page was made"
+                f"{decisions.source}: there is no neuron {number} at row {centre[0]:.1f}, column "
+                f"{centre[1]:.1f}; use the settings with which the page was made"
             )
-        found[nearest] = decision
-    return np.array(sorted(i for i, decision in found.items() if decision.accepted), dtype=int)
+        found[nearest] = accepted
+    return np.array(sorted(i for i, accepted in found.items() if accepted), dtype=int)
 
 
 def check_movie(decisions: Decisions, shape: tuple[int, int, int]) -> None:
@@ -148,7 +139,7 @@ def centres_of(regions: list[np.ndarray]) -> np.ndarray:
     return np.array([region.mean(axis=0) for region in regions]).reshape(-1, 2)
 
 
-def _decision(entry: Any, name: str) -> Decision:
+def _check_entry(entry: Any, name: str) -> None:
     if not isinstance(entry, dict):
         raise ValueError(f"{name}: expected an object with id, row, column and accepted")
     for key in ("row", "column"):
@@ -157,8 +148,7 @@ def _decision(entry: Any, name: str) -> Decision:
             raise ValueError(f"{name}: {key} must be a number, got {value!r:.60}")
     if not isinstance(entry.get("accepted"), bool):
         raise ValueError(f"{name}: accepted must be true or false, got {entry.get('accepted')!r}")
-    row, column = float(entry["row"]), float(entry["column"])
-    return Decision(_whole(entry, "id", name), row, column, entry["accepted"])
+    _whole(entry, "id", name)
 
 
 def _whole(entry: dict[str, Any], key: str, name: Any) -> int:

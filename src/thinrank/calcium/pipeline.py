@@ -289,18 +289,27 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     return _Found(neurons, background, radius, unit, decay, theta, solution.status)
 
 
+def _images(neurons: list[LocalNeuron], unit: np.ndarray) -> list[np.ndarray]:
+    """Footprints in the units of the movie, in which their shapes are judged.
+
+    The search sees them in units of the noise, in which bright pixels count less: a few of them can
+    hold most of the light.
+    """
+    return [neuron.footprint * neuron.window(unit) for neuron in neurons]
+
+
 def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> float:
     """Radius of a disc with the median area of the bodies; the given one if there are none.
 
     Weighted by the energies of the components that are not long: there are more small pieces than
-    neurons, but they are fainter.
+    neurons, but they are fainter, and a single dendrite can be brighter than all neurons.
     """
     if not neurons:
         return radius
-    images = [neuron.footprint * neuron.window(unit) for neuron in neurons]
+    images = _images(neurons, unit)
     areas = np.array([len(body_of(image, radius)) for image in images])
     verdicts = [shape_score(image, radius) for image in images]
-    long = np.array([score < 0.5 and fault == "too long" for score, fault in verdicts])
+    long = [score < ACCEPTED and fault == "too long" for score, fault in verdicts]
     energies = np.array([neuron.energy for neuron in neurons]) * np.where(long, 1e-9, 1)
     order = np.argsort(areas)
     total = np.cumsum(energies[order])
@@ -311,24 +320,18 @@ def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> f
 def _footprints(found: _Found, shape: tuple[int, int]) -> csr_array:
     """Footprints in the units of the movie, 1 at the brightest pixel."""
     images = []
-    for neuron in found.neurons:
-        image = neuron.footprint * neuron.window(found.unit)
+    for image in _images(found.neurons, found.unit):
         image = gaussian_filter(image, _FOOTPRINT_WIDTH * found.radius)
         images.append(np.where(image > _EDGE * image.max(), image / image.max(), 0))
     return stacked(found.neurons, images, shape)
 
 
 def _judged(found: _Found, traces: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Scores of all candidates from 0 to 1, and what is most unlike a neuron.
-
-    Shapes are judged in the units of the movie. The search sees them in units of the noise, in
-    which bright pixels count less: a few of them can hold most of the light.
-    """
-    images = [neuron.footprint * neuron.window(found.unit) for neuron in found.neurons]
+    """Scores of all candidates from 0 to 1, and what is most unlike a neuron."""
     radius = _radius_of(found.neurons, found.unit, found.radius)
     verdicts = [
         shape_score(image, radius) if trace.any() else (0.0, "no transients")
-        for image, trace in zip(images, traces, strict=True)
+        for image, trace in zip(_images(found.neurons, found.unit), traces, strict=True)
     ]
     return np.array([score for score, _ in verdicts]), [fault for _, fault in verdicts]
 

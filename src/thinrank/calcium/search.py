@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 
 from thinrank.calcium.binning import Background, fit_background, middle, noise_level, smooth_frames
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN, trace_noise
-from thinrank.calcium.regions import shape_score
 
 # Outputs of the matched filter below this many standard deviations of the noise do not count as
 # activity in the search.
@@ -43,7 +42,6 @@ class LocalNeuron:
     columns: slice
     footprint: np.ndarray  # (window_height, window_width)
     trace: np.ndarray  # (n_bins,)
-    mask: np.ndarray  # (window_height, window_width) where the footprint may differ from zero
     # (n_bins,) what the trace approximates, with its noise on both sides of zero
     target: np.ndarray
 
@@ -102,8 +100,6 @@ class Search:
             rest -= middle(rest)[..., None]
         fit_jointly(rest, neurons, 1)
         smooth = smooth_frames(rest, self.smoothing)
-        if self.noise is None:
-            smooth -= middle(smooth)[..., None]
         smooth /= level[..., None]
         spread = self._spread(smooth)
         new = self._seeds(smooth, spread)
@@ -113,18 +109,10 @@ class Search:
             size = np.float32(np.vdot(neuron.footprint, neuron.footprint))
             neuron.trace = np.maximum(np.tensordot(neuron.footprint, here, axes=2) / size, 0)
             here -= neuron.footprint[..., None] * neuron.trace
-        return self._refined(rest, neurons + new, spread), background
-
-    def _refined(
-        self, rest: np.ndarray, neurons: list[LocalNeuron], spread: np.ndarray
-    ) -> list[LocalNeuron]:
-        """Fit all neurons jointly, and leave out faint components and repetitions."""
+        neurons = neurons + new
         fit_jointly(rest, neurons, _PASSES)
         clear = [neuron for neuron in neurons if self._clear(neuron, spread)]
-        kept = self._merged(clear, spread.shape)
-        subtract(rest, [neuron for neuron in neurons if neuron not in kept], sign=-1)
-        fit_jointly(rest, kept, _PASSES // 2)
-        return [neuron for neuron in kept if self._clear(neuron, spread)]
+        return self._merged(clear, spread.shape), background
 
     def _clear(self, neuron: LocalNeuron, spread: np.ndarray) -> bool:
         """Whether the highest output of the matched filter is far above noise and background."""
@@ -138,7 +126,7 @@ class Search:
         return float(output.max()) >= self.least_peak * unit
 
     def _merged(self, neurons: list[LocalNeuron], shape: tuple[int, int]) -> list[LocalNeuron]:
-        """Drop the fainter of two components that are the same neuron, of right shape if one is.
+        """Drop the fainter of two components that are the same neuron.
 
         They are if their traces correlate by more than .4 within 1.2 radii or .6 within 4 radii, or
         if the cosine of their footprints exceeds .6, whatever their traces: light that moves within
@@ -146,9 +134,7 @@ class Search:
         """
         if len(neurons) < 2:
             return neurons
-        energy = [neuron.energy for neuron in neurons]
-        right = [shape_score(n.footprint, self.radius)[0] >= 0.5 for n in neurons]
-        order = [neurons[i] for i in np.lexsort((-np.array(energy), ~np.array(right, dtype=bool)))]
+        order = sorted(neurons, key=lambda neuron: -neuron.energy)
         centres = np.array([neuron.centre for neuron in order])
         apart = np.linalg.norm(centres[:, None] - centres, axis=2) / self.radius
         traces = np.array([neuron.trace for neuron in order])
@@ -204,7 +190,7 @@ class Search:
                 return found
             seed = (int(place[0]), int(place[1]))
             neuron = self._grown(values, seed)
-            near = max(1, int(self.radius * (0.7 if neuron is None else 0.4)))  # no second seed
+            near = max(1, int(self.radius / 2))  # no second seed
             open_places[tuple(slice(max(i - near, 0), i + near + 1) for i in seed)] = False
             if neuron is None:
                 continue
@@ -224,15 +210,13 @@ class Search:
         )
         here = values[rows, columns]
         own = (seed[0] - rows.start, seed[1] - columns.start)
-        distance = np.hypot(*(np.indices(here.shape[:2]) - np.array(own)[:, None, None]))
-        mask = distance <= reach
         weights = np.maximum(matched(here[own], self.decay) - np.float32(_ACTIVE), 0)
         lines = here.reshape(-1, here.shape[2])  # a copy, which the products below read faster
         energy, trace = float(weights.any()), weights
         for _ in range(_ALTERNATIONS + 1):
             if energy == 0:
                 return None
-            image = np.maximum((lines @ weights).reshape(mask.shape) / np.float32(energy), 0) * mask
+            image = np.maximum((lines @ weights).reshape(here.shape[:2]) / np.float32(energy), 0)
             footprint = _piece(image, image > _EDGE * image.max(), own)
             size = float(np.vdot(footprint, footprint))
             if size == 0:
@@ -241,7 +225,7 @@ class Search:
             trace = footprint.ravel() @ lines / np.float32(size)
             weights = np.where(trace > 2 * np.median(np.abs(trace)) / NORMAL_MEDIAN, trace, 0)
             energy = float(weights @ weights)
-        return LocalNeuron(rows, columns, footprint, np.maximum(before, 0), mask, before)
+        return LocalNeuron(rows, columns, footprint, np.maximum(before, 0), before)
 
 
 def _piece(image: np.ndarray, bright: np.ndarray, own: tuple[Any, ...]) -> np.ndarray:
@@ -270,51 +254,45 @@ def matched(values: np.ndarray, decay: float) -> np.ndarray:
     return np.asarray(forward[..., ::-1], dtype=np.float32)
 
 
-def subtract(values: np.ndarray, neurons: list[LocalNeuron], sign: int = 1) -> None:
-    """Subtract neurons from a movie of shape (height, width, n_bins), or add them, in place."""
+def subtract(values: np.ndarray, neurons: list[LocalNeuron]) -> None:
+    """Subtract neurons from a movie of shape (height, width, n_bins), in place."""
     for neuron in neurons:
-        neuron.window(values)[...] -= neuron.footprint[..., None] * (sign * neuron.trace)
+        neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
 
 
 def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
     """Improve footprints and traces, one neuron at a time, in place."""
-    lines = rest.reshape(-1, rest.shape[2])  # a view of a contiguous array: one row per pixel
     for _ in range(rounds):
         for neuron in neurons:
-            rows, columns = np.nonzero(neuron.mask)
-            pixels = (rows + neuron.rows.start) * rest.shape[1] + columns + neuron.columns.start
-            _update(neuron, lines, pixels)
+            _update(neuron, neuron.window(rest))
 
 
-def _update(neuron: LocalNeuron, lines: np.ndarray, pixels: np.ndarray) -> None:
-    """Fit one neuron to what the others leave, and subtract the change from the movie.
+def _update(neuron: LocalNeuron, rest: np.ndarray) -> None:
+    """Fit one neuron to what the others leave in its window, and subtract the change there.
 
     The neuron is never added to the movie: what it contributes to the inner products is known.
     """
-    before, trace = neuron.footprint[neuron.mask], neuron.trace
-    size = float(before @ before)
+    before, trace = neuron.footprint, neuron.trace
+    size = float(np.vdot(before, before))
     if size == 0:
         return
-    here = lines[pixels]
-    target = before @ here / np.float32(size) + trace
+    lines = rest.reshape(-1, rest.shape[2])
+    target = before.ravel() @ lines / np.float32(size) + trace
     level = float(np.median(np.abs(target - np.median(target)))) / NORMAL_MEDIAN
     strong = np.where(target > 2 * level, target, 0)  # bins of noise are not used
     energy = float(strong @ strong)
     if energy == 0:
-        neuron.footprint = np.zeros_like(neuron.footprint)
+        neuron.footprint = np.zeros_like(before)
         neuron.trace = np.zeros_like(trace)
     else:
-        raw = (here @ strong + before * (trace @ strong)) / np.float32(energy)
-        raw[raw < 1.5 / energy**0.5] = 0  # below 1.5 standard errors
-        image = np.zeros_like(neuron.footprint)
-        image[neuron.mask] = raw
+        image = (lines @ strong).reshape(before.shape) + before * (trace @ strong)
+        image /= np.float32(energy)
+        image[image < 1.5 / energy**0.5] = 0  # below 1.5 standard errors
         smooth = gaussian_filter(image, 1.0)
         brightest = np.unravel_index(int(smooth.argmax()), smooth.shape)
         neuron.footprint = _piece(image, smooth > 0.1 * smooth.max(), brightest)
         neuron.trace = np.maximum(target, 0)
         neuron.target = target
-    after = neuron.footprint[neuron.mask]
-    changed = np.flatnonzero((before != 0) | (after != 0))
-    change = np.column_stack([before, -after])[changed] @ np.stack([trace, neuron.trace])
-    change += here[changed]
-    lines[pixels[changed]] = change
+    changed = np.nonzero((before != 0) | (neuron.footprint != 0))
+    parts = np.column_stack([before[changed], -neuron.footprint[changed]])
+    rest[changed] += parts @ np.stack([trace, neuron.trace])

@@ -260,9 +260,9 @@ def _kept(
         )
     if decisions is not None:
         kept = accepted_neurons(decisions, found.region_coordinates_, imaging.shape_)
-        rejected = sum(not decision.accepted for decision in decisions.neurons)
+        rejected = int(np.count_nonzero(~decisions.accepted))
         output.note(f"{len(kept)} neurons accepted, {rejected} rejected in {decisions.source}")
-        left = len(found.traces_) - len(decisions.neurons)
+        left = len(found.traces_) - len(decisions.numbers)
         if left:
             are = "is" if left == 1 else "are"
             output.note(f"{left} of the neurons {are} not in {decisions.source} and left out")
