@@ -48,7 +48,6 @@ def run(job: Job) -> list[Record]:
     seconds_start = time.perf_counter() - began
 
     lasso_error = float(np.linalg.norm(lasso - truth.theta)) / truth.norm()
-    lasso_objective = 0.5 * float(np.sum((Y - X @ lasso) ** 2)) / n
     loss = LeastSquares(X, Y)
     first = Factors(hard_threshold(start.U, asked), hard_threshold(start.V, asked))
     errors = [_error(first, truth)]
@@ -85,8 +84,6 @@ def run(job: Job) -> list[Record]:
             "best_error": errors[best],
             "last_error": errors[-1],
             "lasso_error": lasso_error,
-            "lasso_objective": lasso_objective,
-            "penalty": penalty,
             "tolerance": _LASSO_TOLERANCE,
             "rows": len(solution.factors.row_support),
             "columns": len(solution.factors.column_support),

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from contract import assert_acts_like
-from scipy.sparse.linalg import aslinearoperator
+from test_designs import BASES, explicit, matrix, parts
 
 import thinrank as tr
 from thinrank.designs import (
@@ -19,33 +19,7 @@ from thinrank.designs import (
     take_rows,
 )
 
-N, P = 14, 260
-ROWS, COLUMNS = np.array([0, 2, 3, 7, 8, 13]), np.array([0, 3, 4, 80, 255])
-BASES = {
-    "dense C": np.ascontiguousarray,
-    "dense F": np.asfortranarray,
-    "csr": sp.csr_array,
-    "csc": sp.csc_matrix,
-    "operator": aslinearoperator,
-}
-
-
-def matrix():
-    rng = np.random.default_rng(1)
-    return rng.standard_normal((N, P)) * (rng.uniform(size=(N, P)) < 0.4)
-
-
-def vectors():
-    rng = np.random.default_rng(2)
-    return {
-        "row_scale": rng.uniform(0.5, 2, N),
-        "center": rng.standard_normal(P),
-        "column_scale": rng.uniform(0.5, 2, P),
-    }
-
-
-def explicit(X, row_scale, center, column_scale):
-    return row_scale[:, None] * (X - center) * column_scale
+ROWS, COLUMNS = np.array([0, 2, 3, 7, 8, 12]), np.array([0, 3, 4, 80, 255])
 
 
 # --------------------------------------------------------------------------- rows and columns
@@ -56,7 +30,7 @@ def explicit(X, row_scale, center, column_scale):
 def test_rows_and_columns_of_every_design(base, transformed):
     design, X = as_design(BASES[base](matrix())), matrix()
     if transformed:
-        design, X = Transformed(design, **vectors()), explicit(X, **vectors())
+        design, X = Transformed(design, **parts("all")), explicit(X, **parts("all"))
     rows, columns = take_rows(design, ROWS), ColumnSubset(design, COLUMNS)
     assert_acts_like(rows, X[ROWS])
     assert_acts_like(take_rows(rows, np.array([1, 4])), X[ROWS][[1, 4]])
@@ -68,8 +42,8 @@ def test_rows_and_columns_of_every_design(base, transformed):
 def test_rows_of_every_library(library, dtype, transformed):
     design, X = Dense(library.array(matrix(), dtype)), matrix()
     if transformed:
-        moved = {name: library.array(v, dtype) for name, v in vectors().items()}
-        design, X = Transformed(design, **moved), explicit(X, **vectors())
+        moved = {name: library.array(v, dtype) for name, v in parts("all").items()}
+        design, X = Transformed(design, **moved), explicit(X, **parts("all"))
     assert_acts_like(take_rows(design, library.index(ROWS)), X[ROWS], library, dtype)
 
 

@@ -31,19 +31,6 @@ def blocks_of(X):
     return Blocks([X[:700], X[700:]], block_rows=400)
 
 
-@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"standardize": False}], ids=str)
-@pytest.mark.parametrize("weighted", [True, False])
-def test_given_sizes(data, options, weighted):
-    X, Y, weight = data
-    weight = weight if weighted else None
-    est = tr.SparseReducedRankRegressor(2, 3, 3, ridge=0.1, **options).fit(X, Y, weight)
-    coef, intercept = est.coef_, est.intercept_
-    est.fit(blocks_of(X), Y, weight)
-    np.testing.assert_allclose(est.coef_, coef, atol=1e-7)
-    np.testing.assert_allclose(est.intercept_, intercept, atol=1e-6)
-    assert 1 <= est.n_passes_ <= 5
-
-
 @pytest.mark.parametrize("weighted", [True, False])
 def test_a_grid_with_given_splits(data, weighted):
     """Some rows are never held out, and some are on neither side."""

@@ -136,16 +136,6 @@ def test_features_of_cards_seen():
     assert np.corrcoef(matrix[:, -2], balance)[0, 1] == pytest.approx(1)
 
 
-def test_family():
-    tasks = make_family((2, None), (16, 17))
-    assert [task.rules for task in tasks[:3]] == [Rules(2, 16), Rules(2, 16, True), Rules(2, 17)]
-    assert len(tasks) == 8
-    design = design_states(tasks, 1000, 3)
-    assert design.shape == (1000, 13)
-    assert (design[:, 0].min(), design[:, 0].max()) == (4, 21)
-    assert np.array_equal(design, design_states(tasks, 1000, 3))
-
-
 def test_learned_policies_are_near_the_optimum():
     tasks = make_family((None,), (16, 17))
     literal = {"standardize": False, "fit_intercept": False}

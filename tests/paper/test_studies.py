@@ -39,17 +39,6 @@ def test_jobs_are_distinct_and_their_own(name):
     assert len(study.jobs(True)) <= len(study.jobs(False))
 
 
-def test_sizes_are_those_of_the_paper():
-    assert all(len(STUDIES[f"table{i}"].jobs(False)) == 50 for i in range(1, 5))
-    assert STUDIES["table5"].jobs(False)[0].cell["zetas"] == (1, 5, 10, 20, 50, 100)
-    assert len(STUDIES["norway"].jobs(False)) == 51
-    assert {job.cell["n"] for job in STUDIES["figure-high-dimension"].jobs(False)} == {
-        500,
-        1000,
-        2000,
-    }
-
-
 def test_table(first_records):
     records = {record["method"]: record for record in first_records("table3")}
     assert set(records) >= {"GDT", "pursuit", "JRRS", "oracle", "null"}

@@ -6,25 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from page_parser import ParsedPage, assert_self_contained
+from small_movies import perfect_fit
 
-from thinrank.calcium import make_movie, score_regions
+from thinrank.calcium import score_regions
 from thinrank.report.calcium_movie import MovieAnalysis, movie_page, write_movie_page
 from thinrank.report.document import Picture, drawing
 
 
 @pytest.fixture(scope="module")
 def analysis():
-    """What a perfect fit of a small movie would say."""
-    movie, truth = make_movie(60, (40, 44), 3, n_close_pairs=1, random_state=80100)
-    imaging = SimpleNamespace(
-        frame_rate=7.0,
-        decay_=truth.decay,
-        mean_image_=movie.mean(axis=0),
-        footprints_=truth.footprints,
-        traces_=truth.traces,
-        spike_trains_=3.0 * truth.spikes,
-        region_coordinates_=truth.regions,
-    )
+    imaging, _ = perfect_fit(80100)
     settings = {"command": "`thinrank calcium film.tif`", "version": "thinrank 0"}
     return MovieAnalysis("film.tif", imaging, settings=settings)
 

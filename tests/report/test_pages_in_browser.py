@@ -1,13 +1,12 @@
 """Pages in a real browser: nothing is requested, nothing fails, tables sort and filter."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
+from small_movies import perfect_fit
 
 import thinrank as tr
-from thinrank.calcium import make_movie, score_regions
+from thinrank.calcium import score_regions
 from thinrank.report import MovieAnalysis, write_movie_page
 
 SORTABLE = "table[data-sortable]"
@@ -169,16 +168,7 @@ def ink(page):
 
 @pytest.fixture(scope="module")
 def movie_page(tmp_path_factory):
-    movie, truth = make_movie(60, (40, 44), 3, n_close_pairs=1, random_state=80100)
-    imaging = SimpleNamespace(
-        frame_rate=7.0,
-        decay_=truth.decay,
-        mean_image_=movie.mean(axis=0),
-        footprints_=truth.footprints,
-        traces_=truth.traces,
-        spike_trains_=3.0 * truth.spikes,
-        region_coordinates_=truth.regions,
-    )
+    imaging, truth = perfect_fit(80100)
     scores = score_regions(truth.regions, truth.regions)
     path = tmp_path_factory.mktemp("movie") / "page.html"
     write_movie_page(MovieAnalysis("film.tif", imaging, truth.regions, scores), path)

@@ -1,13 +1,13 @@
 """Accepting and rejecting neurons on the page of a movie."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from page_parser import ParsedPage, assert_self_contained
+from small_movies import perfect_fit
 
-from thinrank.calcium import Fluorescence, Quality, accepted_neurons, make_movie, read_decisions
+from thinrank.calcium import Fluorescence, Quality, accepted_neurons, read_decisions
 from thinrank.report import MovieAnalysis, write_movie_page
 
 HOSTILE = '"><script>document.title="taken"</script><img src=x onerror=alert(1)>.tif'
@@ -15,19 +15,10 @@ HOSTILE = '"><script>document.title="taken"</script><img src=x onerror=alert(1)>
 
 @pytest.fixture(scope="module")
 def analysis():
-    movie, truth = make_movie(60, (40, 44), 3, n_close_pairs=1, random_state=30070)
+    imaging, truth = perfect_fit(30070)
     raw = truth.traces.astype(np.float32) + 10
-    imaging = SimpleNamespace(
-        frame_rate=7.0,
-        decay_=truth.decay,
-        mean_image_=movie.mean(axis=0),
-        footprints_=truth.footprints,
-        traces_=truth.traces,
-        spike_trains_=3.0 * truth.spikes,
-        region_coordinates_=truth.regions,
-        fluorescence_=Fluorescence(raw, 0 * raw, 0 * raw + 10, raw, 0.7),
-        quality_=Quality(np.array([9.0, 1.0, 5.0]), np.array([0.9, 0.1, 0.5])),
-    )
+    imaging.fluorescence_ = Fluorescence(raw, 0 * raw, 0 * raw + 10, raw, 0.7)
+    imaging.quality_ = Quality(np.array([9.0, 1.0, 5.0]), np.array([0.9, 0.1, 0.5]))
     return MovieAnalysis(HOSTILE, imaging, review=True)
 
 

@@ -37,12 +37,6 @@ def test_poisson_deviance():
     assert Poisson().deviance(y, eta).mean() == pytest.approx(expected, rel=1e-8)
 
 
-def test_bernoulli_is_the_log_loss():
-    y, eta = responses("bernoulli", N)[:, :1], predictors()
-    expected = log_loss(y[:, 0], special.expit(eta[:, 0]))
-    assert Bernoulli().value(y, eta).mean() == pytest.approx(expected, rel=1e-8)
-
-
 def test_proportions_are_relative_entropies():
     y, eta = responses("proportions", N), predictors(3)
     mean = special.expit(eta)
