@@ -105,6 +105,19 @@ class FittedSupports:
         support, used = np.searchsorted(adjusted, self.rows), self.basis.shape[1]
         return self.X[:, adjusted], self.Y, self.columns, self.rank, support, used
 
+    def each_added(self, predictors: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of predictors, each added to those adjusted for, times R; their variances.
+
+        Shapes: ``predictors`` (m,), ``R`` (k, q), results (m, q).
+        """
+        df, noise = self.model.df, np.sum(R * (self.model.noise @ R), axis=0)
+        rest, squares = residual_columns(self.X[:, predictors], self.model.A)
+        squares = np.where(squares > 0, squares, np.nan)[:, None]
+        estimate = rest.T @ (self.Y @ R) / squares
+        # the noise with this predictor in the model, too
+        without = np.maximum(df * noise - estimate**2 * squares, 0.0) / (df - 1)
+        return estimate, without / squares
+
     def new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """New rows of X: their part in the basis, and the rest of the adjusted predictors."""
         dense = dense_columns(check_new_X(self.estimator, X)) - self.means

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from thinrank.core.checks import check_choice
-from thinrank.inference.fitted_supports import FittedSupports, residual_columns
+from thinrank.inference.fitted_supports import FittedSupports
 from thinrank.inference.layer_intervals import layer_estimates
 from thinrank.inference.results import CORRECTIONS, Intervals, check_level
 
@@ -263,31 +263,12 @@ def _coefficient_estimates(
     plain = np.searchsorted(found.adjusted, needed[beyond[0].ravel()])
     estimate[beyond] = model.least_squares[plain][:, others]
     variance[beyond] = np.outer(np.diag(model.inverse)[plain], np.diag(model.noise)[others])
-    estimate[~inside], variance[~inside] = _outside(found, needed[~inside])
+    # with the low rank for responses in the model
+    N = np.where(np.isin(np.arange(k), others), np.eye(k), model.row_projection)
+    estimate[~inside], variance[~inside] = found.each_added(needed[~inside], N)
     rows = place.reshape(-1)
     at = rows, pairs[:, 1]
     return estimate[at], np.sqrt(np.maximum(variance[at], 0.0)), df[rows]
-
-
-def _outside(found: FittedSupports, predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    model = found.model
-    rest, squares = residual_columns(found.X[:, predictors], model.A)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.where(squares > 0, 1 / squares, np.nan)[:, None]
-        plain = rest.T @ found.Y * spread
-    df = model.df
-
-    def without(noise: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Variances of the noise with this predictor in the model, too."""
-        return np.maximum(df * noise - part**2 / spread, 0.0) / (df - 1)
-
-    projected = plain @ model.row_projection
-    within = without(np.diag(model.row_noise), projected)
-    whole = without(np.diag(model.noise), plain)
-    low_rank = np.isin(np.arange(len(model.noise)), found.columns)
-    estimate = np.where(low_rank, projected, plain)
-    variance = np.where(low_rank, within, whole)
-    return estimate, variance * spread
 
 
 def _chosen_pairs(found: FittedSupports, pairs: Any, predictors: Any, responses: Any) -> np.ndarray:

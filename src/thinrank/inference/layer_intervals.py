@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from thinrank.inference.fitted_supports import FittedSupports, residual_columns
+from thinrank.inference.fitted_supports import FittedSupports
 from thinrank.inference.tangent_model import TangentModel
 
 
@@ -34,8 +34,9 @@ def layer_estimates(found: FittedSupports, scaled: bool) -> tuple[np.ndarray, np
                 left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / sizes[layer]
                 right = np.hstack([right, v[:, [layer]]])
             errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
-    others, outside, outside_errors = _outside(found, v)
-    vectors[others], errors[others] = outside / sizes, outside_errors / sizes
+    others = np.setdiff1d(np.flatnonzero(~found.constant), found.adjusted)
+    outside, variances = found.each_added(others, model.row_projection @ v)
+    vectors[others], errors[others] = outside / sizes, np.sqrt(variances) / sizes
     return np.vstack([d + step, vectors]), np.vstack([value_errors, errors])
 
 
@@ -80,16 +81,3 @@ def _weights(
     left = np.hstack([unit, own * first, u[:, other] * second])
     repeated = np.repeat(v[:, [layer]], len(other), axis=1)
     return left, np.hstack([v[:, [layer]], v[:, other], repeated])
-
-
-def _outside(found: FittedSupports, v: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The predictors that are not adjusted for, and d·u and its errors with each of them added."""
-    model = found.model
-    others = np.setdiff1d(np.flatnonzero(~found.constant), found.adjusted)
-    rest, squares = residual_columns(found.X[:, others], model.A)
-    spread = np.divide(1, squares, where=squares > 0, out=np.full(len(squares), np.nan))[:, None]
-    right = model.row_projection @ v
-    scaled = rest.T @ (found.Y @ right) * spread
-    noise = np.einsum("ji,jl,li->i", right, model.noise, right)
-    left = np.maximum(model.df * noise - scaled**2 / spread, 0.0) / (model.df - 1)
-    return others, scaled, np.sqrt(left * spread)

@@ -14,7 +14,7 @@ its features do by themselves on average: for standardized features, if its vari
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,12 +66,9 @@ class _Split:
     # (n_features, max_rank) directions of the training rows without limit on the features
     leading: Array
     # (n_features, rank) directions of the accepted components, orthonormal
-    kept: Array = field(init=False)
+    kept: Array
     # (n_features, rank) directions of the components so far, orthonormal
-    latest: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.kept = self.latest = self.leading[:, :0]
+    latest: Array
 
     def candidates(self, rank: int, counts: Sequence[int], shared: bool) -> list[Array]:
         """Orthonormal directions for each number of features."""
@@ -137,7 +134,8 @@ def _split(design: Design, limit: int, scale: bool, seed: int) -> list[_Split]:
         others = take_rows(design, arrays.indices(held_out.tolist(), design.prototype))
         inner = compressed(moved.design)
         leading = leading_directions(inner, limit, seed)
-        splits.append(_Split(inner, moved.applied_to(others), held_out, leading))
+        none = leading[:, :0]
+        splits.append(_Split(inner, moved.applied_to(others), held_out, leading, none, none))
     return splits
 
 

@@ -456,7 +456,8 @@ def discover(
         removed = leading(minus(A, *layers), removed.rank + 1)
         layers, tried = [], []
     if automatic and layers:
-        removed = _background(A, layers, removed.rank, squares)
+        # those removed to find the layers may have contained a part of them
+        removed = leading(minus(A, *layers), removed.rank)
     removed = Factors(removed.U * scales[0], removed.V * scales[1])
     return Discovery(layers, removed, tried)
 
@@ -465,19 +466,6 @@ def _is_dense(A: Design, squares: CellSquares) -> bool:
     """Whether most rows and columns contribute to the leading component."""
     everything = Side(everything=True)
     return evidence(A, everything, everything, squares).dense
-
-
-def _background(A: Design, layers: Sequence[Factors], most: int, squares: CellSquares) -> Factors:
-    """The dense components that are there beside the layers.
-
-    Those removed to find the layers may have contained a part of them.
-    """
-    rest = minus(A, *layers)
-    for rank in range(most):
-        removed = leading(rest, rank)
-        if not _is_dense(minus(rest, removed), squares):
-            return removed
-    return leading(rest, most)
 
 
 def minus(A: Design, *parts: Factors) -> Design:

@@ -52,8 +52,7 @@ def own_supports(A: Design, features: Sequence[int], seed: int = 0) -> tuple[Arr
 
     Shapes: ``A`` (n_samples, n_features), ``V`` (n_features, rank), ``Q`` (n_features, rank).
     """
-    if A.shape[0] > _TALL * A.shape[1]:
-        A = compressed(A)
+    A = compressed(A)
     V = Q = arrays.zeros((A.shape[1], 0), A.prototype)
     xp = arrays.namespace(V)
     for count in features:
