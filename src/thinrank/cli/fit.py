@@ -109,7 +109,7 @@ def fit(
     Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out
     samples unless they are given. Text columns of X are categories.
     """
-    from thinrank.cli.models import DataRequest, as_json, check_files, load_data, save_model
+    from thinrank.cli.models import DataRequest, as_json, load_data, save_model
     from thinrank.persistence.files import check_free
     from thinrank.tables.errors import check_names, counted
 
@@ -142,7 +142,6 @@ def fit(
         family=family,
         reading=reading,
     )
-    check_files(request)
     check_before_fit(check_free, out, overwrite)
     data = load_data(request, output)
     n, kept = len(data.X), names_of(keep)

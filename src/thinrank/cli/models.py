@@ -6,16 +6,15 @@ import json
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import typer
 
 import thinrank as tr
 from thinrank.cli.options import Reading
 from thinrank.cli.running import Output, UnusableArgumentError
-from thinrank.core.files import atomic_file
-from thinrank.core.imports import import_optional
 from thinrank.persistence import ModelFileError, read_extra
 from thinrank.persistence.files import ARRAYS, DOCUMENT
 from thinrank.selection.stability import AxisSummary, remark
@@ -30,10 +29,7 @@ from thinrank.tables.columns import (
 from thinrank.tables.encoding import encoded_frame
 from thinrank.tables.errors import check_names, did_you_mean, listed
 from thinrank.tables.read import read_cells
-from thinrank.tables.write import as_written, plain_text
-
-if TYPE_CHECKING:
-    import pandas as pd
+from thinrank.tables.write import as_written, write_table
 
 FORMAT = "thinrank fit"
 """Key of what the command stores with a model."""
@@ -92,21 +88,12 @@ class TrainingData:
     @property
     def sample_names(self) -> list[str] | None:
         """Names of the rows, if they have any."""
-        numbered = isinstance(self.X.index, import_optional("pandas").RangeIndex)
+        numbered = isinstance(self.X.index, pd.RangeIndex)
         return None if numbered else self.X.index.tolist()
-
-
-def check_files(request: DataRequest) -> None:
-    """Raise a usage error unless the files exist."""
-    for path in (request.x, request.y):
-        if path is not None and not Path(path).is_file():
-            folder = "is a folder, expected a file" if Path(path).is_dir() else ""
-            raise UnusableArgumentError(f"{path}: {folder or 'there is no such file'}")
 
 
 def load_data(request: DataRequest, output: Output) -> TrainingData:
     """Read the files, bring the rows together and make predictors and responses."""
-    check_files(request)
     options = request.reading.options(
         categories=request.categories, drop=request.drop, impute=request.impute
     )
@@ -353,25 +340,18 @@ _TEXTS = ("axis", *_NAMES, "model")
 def write_stability(table: pd.DataFrame, folder: Path) -> Path:
     """Write a table into the folder of a model, with a checksum of the model it is about."""
     about = [table.attrs["threshold"], table.attrs["n_resamples"], _identity(folder)]
-    full = table.assign(**dict(zip(_ABOUT, about, strict=True)))
-    full[list(_NAMES)] = full[list(_NAMES)].map(plain_text)
     path = folder / FILE
-    with atomic_file(path) as place:
-        full.to_csv(place, index=False, float_format="%.10g", lineterminator="\n")
+    write_table(path, table.assign(**dict(zip(_ABOUT, about, strict=True))))
     return path
 
 
 def read_stability(folder: Path) -> pd.DataFrame | str | None:
-    """Read the table of a model.
-
-    Or None if there is no file.
-    """
+    """Read the table of a model; None if there is no file, a sentence if it is of another model."""
     path = folder / FILE
     if not path.is_file():
         return None
-    pandas = import_optional("pandas")
     try:
-        full = pandas.read_csv(
+        full = pd.read_csv(
             path, dtype=dict.fromkeys(_TEXTS, "object"), keep_default_na=False, na_values=[""]
         )
         full[list(_NAMES)] = full[list(_NAMES)].map(as_written)

@@ -168,18 +168,13 @@ def check_output_folder(folder: Path, option: str = "--out") -> None:
         ) from error
 
 
-def check_output_file(path: Path, option: str = "--out") -> None:
-    """Raise a usage error unless a file can be written or replaced."""
+def check_output_file(path: Path, overwrite: bool = True, option: str = "--out") -> None:
+    """Raise a usage error unless a file can be written, or replaced if it exists."""
     if path.is_dir():
         raise typer.BadParameter(f"{path} is a folder, expected a file", param_hint=option)
     if not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {path.parent}", param_hint=option)
     check_output_folder(path.absolute().parent, option)
-
-
-def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
-    """Raise a usage error unless a file can be written, or replaced if it exists."""
-    check_output_file(path, option)
     if path.exists() and not overwrite:
         raise typer.BadParameter(f"{path} exists; use --overwrite to replace it", param_hint=option)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from thinrank.cli.options import Folder, Overwrite, Reading, check_new_file
-from thinrank.cli.running import JsonOutput, UnusableArgumentError
+from thinrank.cli.options import Folder, Overwrite, Reading, check_output_file
+from thinrank.cli.running import JsonOutput
 
 
 def predict(
@@ -39,10 +39,8 @@ def predict(
 
     if out.suffix.lower() not in OUTPUT_SUFFIXES:
         raise typer.BadParameter(f"must end in {', '.join(OUTPUT_SUFFIXES)}", param_hint="--out")
-    check_new_file(out, overwrite)
+    check_output_file(out, overwrite)
     saved = load_model(model)
-    if not x.is_file():
-        raise UnusableArgumentError(f"{x}: there is no such file")
     check_not_data(out, saved, x)
     X = saved.predictors(x, reading)
     for text in X.attrs["source"].notes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinrank.cli.options import FitX, FitY, Folder, check_new_file
+from thinrank.cli.options import FitX, FitY, Folder, check_output_file
 from thinrank.cli.running import JsonOutput, Output
 from thinrank.core.imports import import_optional
 
@@ -45,10 +45,10 @@ def report(
 
     saved = load_model(model)
     page = model / "report.html" if out is None else out
-    check_new_file(page, overwrite or out is None)
+    check_output_file(page, overwrite or out is None)
     check_not_data(page, saved, x, y)
     if graphml is not None:
-        check_new_file(graphml, overwrite)
+        check_output_file(graphml, overwrite)
         if graphml.absolute() == page.absolute():
             raise typer.BadParameter("is the file of the page", param_hint="--graphml")
         check_not_data(graphml, saved, x, y)

@@ -57,7 +57,7 @@ def stability(
     from thinrank.selection.stability import stable_sentences, unstable_sentences
 
     saved = load_model(model)
-    check_output_file(model / FILE, "MODEL")
+    check_output_file(model / FILE, option="MODEL")
     estimator = _estimator(saved, predictors)
     data = reread_data(saved, x, y)
     if isinstance(data, str):

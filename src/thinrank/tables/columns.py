@@ -61,6 +61,8 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     TableError
         If the file cannot be used. The message names the file, the row and the column.
 

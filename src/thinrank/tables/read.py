@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import errno
 import gzip
 import hashlib
 import io
@@ -153,7 +154,7 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
     file = str(path)
     if not path.is_file():
         told = "is a folder, expected a file" if path.is_dir() else "there is no such file"
-        raise TableError(told, file=file)
+        raise FileNotFoundError(errno.ENOENT, told, file)
     name = path.name.lower().removesuffix(".gz")
     kind = next((kind for kind, (ends, *_) in _KINDS.items() if name.endswith(ends)), None)
     if kind is None or (name != path.name.lower() and kind != "text"):
