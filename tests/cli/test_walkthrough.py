@@ -110,7 +110,7 @@ def test_families(here):
     (here / "Y.csv").write_text("id,stage,visits\n" + "\n".join(lines))
     plain = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
     assert plain.code == 3
-    assert "Y.csv, row 2, column 'stage': expected a number" in plain.error
+    assert "Y.csv, row 2, column 'stage': expected numbers, got" in plain.error
     sizes = ("--rank", "1", "--predictors", "1", "--responses", "all", "--ridge", "0.01")
     family = ("--family", "stage=multinomial,visits=poisson")
     fit = run("fit", "X.csv", "Y.csv", "-o", "m", *family, *sizes)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_POINTS = 20_000  # more points hide each other, so their density is drawn
-_SAMPLED = 500_000  # of more entries a random part, which has the same density
 
 
 @canvas.documented
@@ -86,20 +85,15 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
     if many:
         center, spread = np.nanmean(pairs.observed, axis=0), np.nanstd(pairs.observed, axis=0)
         spread[~(spread > 0)] = 1.0
-    size = pairs.observed.size
-    places: np.ndarray = np.arange(min(size, _SAMPLED))
-    if size > _SAMPLED:
-        places = np.random.default_rng(0).integers(size, size=_SAMPLED)
-    places = places[np.isfinite(pairs.observed.ravel()[places])]
-    column = places % len(names)
+    seen = np.isfinite(pairs.observed)
+    column = np.nonzero(seen)[1]
     observed, predicted = (
-        (values.ravel()[places] - center[column]) / spread[column]
-        for values in (pairs.observed, pairs.predicted)
+        ((values - center) / spread)[seen] for values in (pairs.observed, pairs.predicted)
     )
     low, high = (float(end) for end in np.quantile([observed, predicted], [0, 1]))
     margin = 0.05 * (high - low) or 0.5
     ax.axline((low, low), slope=1, color=GRAY, linestyle="--", linewidth=1, zorder=1)
-    if len(places) > _MOST_POINTS:
+    if len(column) > _MOST_POINTS:
         ax.hexbin(predicted, observed, gridsize=60, bins="log", cmap="Blues", mincnt=1)
     elif many and len(names) <= len(CATEGORIES):
         look: Any = {"s": 16, "alpha": 0.7, "linewidths": 0}
@@ -108,7 +102,7 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
             ax.scatter(predicted[column == j], observed[column == j], **look)
         canvas.legend_of(ax, loc="lower right")
     else:
-        area = float(np.clip(8000 / len(places), 4, 20))
+        area = float(np.clip(8000 / len(column), 4, 20))
         ax.scatter(predicted, observed, s=area, color=ACCENT, alpha=0.5, linewidths=0)
     ax.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin), aspect="equal")
     what = "(standard deviations from the mean)" if many else shorten(names[0])

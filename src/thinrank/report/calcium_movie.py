@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 ESTIMATED, LABELLED, _REJECTED = "#ff4d5e", "#4fc3f7", "#ffd54f"
 _TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colors on a white background
 _NUMBERED = 80  # number of regions above which their numbers would cover the image
-_POINTS = 1200  # points of a drawn trace, more than a page can resolve
 _TICKS = 0.25  # fraction of the height of a trace's axis that its spikes take
 _TRACES_PER_FIGURE = 10
 _MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
@@ -339,15 +338,14 @@ def traces(imaging: CalciumImaging, neurons: np.ndarray) -> Figure:
     light, rate = getattr(imaging, "fluorescence_", None), imaging.frame_rate
     for (left, right), i in zip(axes, neurons, strict=True):
         trace, spikes = imaging.traces_[i], imaging.spike_trains_[i]
+        times = np.arange(len(trace)) / rate
         center = imaging.region_coordinates_[i].mean(axis=0)
         show(left, window(imaging.footprints_[i], center), "magma")
         left.set_ylabel(str(i + 1), rotation=0, ha="right", va="center")
         if light is not None:
             raw = light.corrected[i] - light.baseline[i]
-            times, values = _thinned(_on_scale(raw, trace))
-            right.plot(times / rate, values, color=_REFERENCE, lw=0.5)
-        times, values = _thinned(trace)
-        right.plot(times / rate, values, color=_TRACE, lw=0.8)
+            right.plot(times, _on_scale(raw, trace), color=_REFERENCE, lw=0.5)
+        right.plot(times, trace, color=_TRACE, lw=0.8)
         frames = np.flatnonzero(spikes > 0)
         heights = _TICKS * spikes[frames] / np.max(spikes, initial=0.0)
         marks = right.get_xaxis_transform()  # x in data units, y as a fraction of the axis
@@ -391,13 +389,3 @@ def _on_scale(light: np.ndarray, trace: np.ndarray) -> np.ndarray:
     # where the two do not agree, the maxima do: the light would be a flat line otherwise
     unit = float(np.max(np.abs(trace))) / max(float(np.max(np.abs(light))), np.finfo(float).tiny)
     return light * max(fit, unit)
-
-
-def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return frames and values; for a long trace, minimum and maximum of each stretch."""
-    if len(values) <= _POINTS:
-        return np.arange(len(values)), values
-    stretches = np.array_split(np.arange(len(values)), _POINTS // 2)
-    ends = [sorted((s[np.argmin(values[s])], s[np.argmax(values[s])])) for s in stretches]
-    frames = np.concatenate(ends)
-    return frames, values[frames]

@@ -196,18 +196,16 @@ def _check_numbers(source: Source, numbers: pd.DataFrame) -> None:
     for row, j in np.argwhere(np.isinf(numbers.to_numpy())).tolist():
         told = f"expected a finite number, got {numbers.iat[row, j]}"
         raise source.error(told, row, numbers.columns[j])
-    low, high = numbers.min(), numbers.max()
-    found: dict[float, list[str]] = defaultdict(list)
-    for name in numbers.columns[low.isin(_SENTINELS) | high.isin(_SENTINELS)]:
-        for mark in {low[name], high[name]}.intersection(_SENTINELS):
-            rest = numbers[name][numbers[name] != mark].dropna()
-            if len(rest) and (rest - mark).abs().min() > 2 * np.ptp(rest) + abs(mark) / 2:
-                found[mark].append(name)
-    for mark, names in found.items():
-        source.notes.append(
-            f"{source.file}: {mark:g} in {listed(names)} is far from the other numbers; if it "
-            f"marks missing cells, give --missing={mark:g}"
-        )
+    numbers = numbers.loc[:, numbers.min().isin(_SENTINELS) | numbers.max().isin(_SENTINELS)]
+    for mark in _SENTINELS:
+        rest = numbers[numbers != mark]
+        far = (rest - mark).abs().min() > 2 * (rest.max() - rest.min()) + abs(mark) / 2
+        names = numbers.columns[far & (numbers == mark).any()]
+        if len(names):
+            source.notes.append(
+                f"{source.file}: {mark:g} in {listed(names)} is far from the other numbers; if it "
+                f"marks missing cells, give --missing={mark:g}"
+            )
 
 
 # --------------------------------------------------------------------- predictors and responses

@@ -263,27 +263,25 @@ def _records(text: str, delimiter: str, file: str) -> Iterator[tuple[int, list[s
 
 
 def _delimiter(text: str, file: str) -> str:
-    """Of tab, semicolon, comma and pipe, one that divides the first records equally.
+    """Of comma, semicolon, tab and pipe, the one that divides the first records equally.
 
-    Tab and semicolon come first, since commas are frequent in other places.
+    Commas are frequent in other places. Where no mark does, the most frequent one tells best what
+    is wrong.
     """
-    widths: dict[str, list[int]] = {}
-    for mark in "\t;,|":
-        found = widths[mark] = []
+
+    def trust(mark: str) -> tuple[bool, bool, int]:
+        found = []
         try:
             for _, cells in islice(_records(text, mark, file), _SAMPLE):
                 found += [len(cells)] * any(cells)
         except TableError:
-            found.insert(0, 0)  # of all marks, the likely one tells what is wrong
-    even = {
-        mark: found[0]
-        for mark, found in widths.items()
-        if found and found[0] > 1 and len(set(found[1:])) < 2 and found[-1] - found[0] in (0, 1)
-    }
-    first = next((mark for mark in "\t;" if mark in even), None)
-    # records of different lengths: the error about them needs the most likely delimiter
-    likely = max(",;\t|", key=lambda mark: max(widths[mark], default=0))
-    return first or max(even, key=even.__getitem__, default=likely)
+            found.insert(0, 0)
+        header, *others = found or [0]
+        # a header may have no name for the names of the rows
+        even = header > 1 and len(set(others)) < 2 and found[-1] - header in (0, 1)
+        return even, even and mark in ";\t", max(found, default=0)
+
+    return max(",;\t|", key=trust)
 
 
 def _of_records(
