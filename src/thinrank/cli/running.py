@@ -47,6 +47,7 @@ class Output:
     command: str = "thinrank"  # the command that writes
     kept: str = "nothing was written"  # what is there after an interruption
     notes: list[str] = field(default_factory=list)  # the notes so far
+    signal: int = 0  # the last signal that asked to end
 
     def note(self, text: str) -> None:
         """Tell the user what was decided, or what to look at."""
@@ -166,10 +167,10 @@ class CommandGroup(TyperGroup):
         if not standalone_mode:
             return run()
         try:
-            with interruptible():
+            with _interruptible(output):
                 code = _exit_code(run, output)
-        except Interruption as error:  # a second one, while the first was reported
-            code = 128 + error.number
+        except _Interruption:  # a second one, while the first was reported
+            code = 128 + output.signal
         flushed = _flush()
         sys.exit(code or flushed)
 
@@ -183,7 +184,7 @@ def _exit_code(run: Callable[[], Any], output: Output) -> int:
             print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     except SystemExit as end:  # of Typer, also if what reads the help, such as head, has ended
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
-    except (Exception, Interruption, KeyboardInterrupt) as error:
+    except (Exception, _Interruption) as error:
         return _fail(error, output)
     return result if isinstance(result, int) else 0
 
@@ -215,12 +216,10 @@ def _fail(error: BaseException, output: Output) -> int:
 
 def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
     """The exit code and the message for an error."""
-    number = received_signal(error)
-    if number is not None:
-        what = (
-            "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
-        )
-        return 128 + number, f"{what}; {output.kept}"
+    if output.signal:  # whatever the error is: an import in C code raises one of its own
+        name = signal.Signals(output.signal).name
+        what = "interrupted" if name == "SIGINT" else f"ended by {name}"
+        return 128 + output.signal, f"{what}; {output.kept}"
     if hasattr(error, "format_message"):
         told = str(error.format_message()).replace("Value error, ", "")  # of the newest Typer
         return USAGE, re.sub(r"Input should be ([^,]*).*", r"must be \1", told)
@@ -264,32 +263,13 @@ _SIGNALS = tuple(
 )
 
 
-class Interruption(BaseException):
+class _Interruption(BaseException):
     """A request to end; no KeyboardInterrupt, after which a search goes on with its best model."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-class _Received:
-    """The last signal; an import that is interrupted in C code raises an error of its own."""
-
-    number: int | None = None
-
-
-def received_signal(error: BaseException | None = None) -> int | None:
-    """The signal that ended the work, whatever the error looks like; None if there was none."""
-    if isinstance(error, Interruption):
-        return error.number
-    if isinstance(error, KeyboardInterrupt):
-        return int(signal.SIGINT)
-    return _Received.number
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and requests to end raise an Interruption, so that clean-up happens.
+def _interruptible(output: Output) -> Iterator[None]:
+    """Let Ctrl-C and requests to end raise an interruption, so that clean-up happens.
 
     Signals that are ignored, as after ``nohup`` or in the background of a script, still are.
     """
@@ -298,10 +278,9 @@ def interruptible() -> Iterator[None]:
         return
 
     def stop(number: int, frame: Any) -> NoReturn:
-        _Received.number = number
-        raise Interruption(number)
+        output.signal = number
+        raise _Interruption
 
-    _Received.number = None
     former = {each: signal.getsignal(each) for each in _SIGNALS}
     try:
         for each, handler in former.items():

@@ -224,8 +224,8 @@ def missing_entries(frame: pd.DataFrame) -> dict[str, int]:
 
 def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> None:
     """Check the predictors of a fit, or of other rows: categories and missing cells."""
-    source, known = frame.attrs["source"], options.fitted
-    for name in text_columns(frame):
+    source, known, texts = frame.attrs["source"], options.fitted, text_columns(frame)
+    for name in texts:
         column = frame[name].astype("object")
         if known is None:
             _check_categories(frame, name, options)
@@ -242,6 +242,8 @@ def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> None:
                 strange[0],
                 name,
             )
+    if known is None and all(name in texts and frame[name].nunique() < 2 for name in frame):
+        raise source.error("has no predictors: every column has a single category")
     missing, remedy = missing_entries(frame), "--drop leaves columns out"
     wrong = missing
     if options.impute:  # the mean needs a cell
