@@ -252,7 +252,7 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
         answer = {
             "q_values": model.q_values(1, given),
             "actions": model.policy(0)(given),
-            "coef": model.coef_,
+            "coef": model.theta_.T,
             "intercept": model.intercept_,
         }
     elif isinstance(model, (tr.SparsePCA, tr.SparseSVD)):

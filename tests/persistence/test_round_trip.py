@@ -129,7 +129,6 @@ def test_a_regressor_that_only_has_parameters(tmp_path):
     [
         tr.rl.Identity(),
         tr.rl.Lookup(np.eye(3)),
-        tr.rl.RadialBasis(np.array([[0.0], [1.0], [2.0]]), 0.5),
         tr.rl.Fourier(np.array([0.0]), np.array([2.0]), 2),
     ],
     ids=lambda each: type(each).__name__,

@@ -67,7 +67,7 @@ def test_a_policy_takes_one_observation_and_can_be_pickled(fqi):
 
 
 def test_evaluation_has_an_interval(fqi):
-    found = fqi.evaluate(Chain(), 40, task=0, seed=1)
+    found = evaluate(Chain(), fqi.policy(0), 40, seed=1)
     steps = np.round((1.0 - found.returns) / 0.1).astype(int)
     assert set(steps) <= {2, 3, 4}  # the shortest ways
     error = found.returns.std(ddof=1) / 40**0.5
@@ -150,7 +150,7 @@ def test_nothing_need_be_named(name):
     """Features, and the number of actions, are those of the logs; Pendulum has three torques."""
     logs = [log_episodes(name, n_episodes=2, seed=seed) for seed in range(2)]
     learner = MultiTaskFQI(n_iterations=2).fit_batch(logs)
-    found = learner.evaluate(name, 1)
+    found = evaluate(name, learner.policy(0), 1)
     assert np.isfinite(found.value)
     assert learner.n_actions_ == (2 if name == "CartPole-v1" else 3)
     assert np.all(np.isfinite(learner.q_values(1, 1e6 * logs[0].states)))

@@ -67,7 +67,6 @@ def test_sparse_regression_keeps_to_the_active_features():
     assert [record.rows for record in fqi.history_] == [6] * 6
     np.testing.assert_array_equal(fqi.history_[-1].row_support, fqi.factors_.row_support)
     assert fqi.theta_.shape == (24, 6)
-    assert fqi.coef_.shape == (6, 24)
     assert fqi.n_features_ == 12
 
 

@@ -10,7 +10,6 @@ from thinrank.rl import (
     Identity,
     Lookup,
     MultiTaskFQI,
-    RadialBasis,
     Tabular,
     Transitions,
 )
@@ -22,8 +21,6 @@ MAPS = {
     "tabular": (Tabular(5), np.array([0, 4, 4, 2]), 5),
     "few of a table": (Lookup(POINTS), np.array([8, 0]), 2),
     "all of a table": (Lookup(POINTS), np.arange(20) % 9, 2),
-    "radial": (RadialBasis(POINTS[:3], 0.5), POINTS, 4),
-    "radial of numbers": (RadialBasis(POINTS[:3, :1], 0.5), POINTS[:, 0], 4),
     "fourier": (Fourier(np.array([-1, -1]), np.array([1, 1]), 2), POINTS, 9),
     "fourier of numbers": (Fourier(np.array(-1.0), np.array(1.0), 3), POINTS[:, 0], 4),
 }
@@ -68,8 +65,6 @@ def test_bad_features_are_named(features, message):
 
 
 def test_values():
-    radial = RadialBasis(np.zeros((1, 2)), 2.0)(np.array([[0.0, 0.0], [2.0, 0.0]]))
-    np.testing.assert_allclose(radial, [[1, 1], [1, np.exp(-0.5)]])
     cosines = Fourier(np.array([0.0]), np.array([2.0]), 2)(np.array([[0.0], [1.0], [2.0]]))
     np.testing.assert_allclose(cosines, [[1, 1, 1], [1, 0, -1], [1, -1, 1]], atol=1e-12)
 
@@ -86,7 +81,7 @@ def test_states_outside_the_table(states):
 def test_the_width_of_states_is_checked():
     for features, message in (
         (Identity(), "features must have 2 columns, as at the design states, got 3"),
-        (RadialBasis(np.zeros((1, 2)), 1.0), r"states must have 2 columns.*\(4, 3\)"),
+        (Fourier(np.zeros(2), np.ones(2), 1), r"states must have 2 columns.*\(4, 3\)"),
     ):
         with pytest.raises(ValueError, match=message):
             learned(features, POINTS).q_values(0, np.ones((4, 3)))

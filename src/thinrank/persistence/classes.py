@@ -34,7 +34,7 @@ _CLASSES = {
     "calcium": "CalciumImaging Fluorescence Neurons Quality",
     "core.result": "History Outcome Record Status",
     "losses.families": None,
-    "rl": "CommonPart Fourier Identity Lookup MultiTaskFQI QHistory QRecord RadialBasis Tabular",
+    "rl": "CommonPart Fourier Identity Lookup MultiTaskFQI QHistory QRecord Tabular",
     "rl.action_values": "LinearValues",
     "selection": "Criterion Sizes",
     "solvers": None,

@@ -3,7 +3,7 @@
 from thinrank.rl import gym, minari
 from thinrank.rl.action_values import GreedyPolicy
 from thinrank.rl.common_part import CommonPart
-from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
+from thinrank.rl.features import Fourier, Identity, Lookup, Tabular
 from thinrank.rl.fqi import MultiTaskFQI, QHistory, QRecord
 from thinrank.rl.policy_values import (
     PolicyValue,
@@ -25,7 +25,6 @@ __all__ = [
     "PolicyValue",
     "QHistory",
     "QRecord",
-    "RadialBasis",
     "Tabular",
     "Transitions",
     "evaluate",

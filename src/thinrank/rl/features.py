@@ -84,30 +84,6 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
-class RadialBasis:
-    """A constant, and Gaussian features exp(−‖s − c‖²/(2·width²)) for several centers c.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (n_centers, n_dimensions)
-        The centers c.
-    width : float
-        Standard deviation of the Gaussian functions.
-    """
-
-    centers: np.ndarray
-    width: float
-
-    def __call__(self, states: Any) -> np.ndarray:
-        """All features, the constant first."""
-        centers = np.asarray(self.centers, dtype=np.float64)
-        points = _points(np.asarray(states), centers.shape[1])
-        squares = np.sum((points[:, None, :] - centers) ** 2, axis=2)
-        constant = np.ones((len(points), 1))
-        return np.concatenate([constant, np.exp(-squares / (2 * self.width**2))], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
 class Fourier:
     """The Fourier basis: cos(π·⟨c, (s − low)/(high − low)⟩) for integer vectors c.
 
@@ -147,7 +123,11 @@ class Fourier:
     def __call__(self, states: Any) -> np.ndarray:
         """All features."""
         low, high = np.atleast_1d(self.low), np.atleast_1d(self.high)
-        points = (_points(np.asarray(states), len(low)) - low) / (high - low)
+        points = np.asarray(states)
+        points = points[:, None] if points.ndim == 1 else points
+        if points.ndim != 2 or points.shape[1] != len(low):
+            raise ValueError(f"states must have {len(low)} columns, got shape {points.shape}")
+        points = (points - low) / (high - low)
         if self.clip:
             points = np.clip(points, 0.0, 1.0)
         return np.cos(np.pi * points @ self._frequencies)
@@ -196,14 +176,6 @@ def default_features(states: np.ndarray, n_states: int | None = None) -> Feature
     pairs = size * (size - 1) // 2
     orders = [o for o in range(1, _MAX_ORDER + 1) if 1 + size * o + pairs * o**2 <= _MOST_FUNCTIONS]
     return Fourier(low, high, *((orders[-1], 2) if orders else (3, 1)), clip=True)
-
-
-def _points(states: np.ndarray, width: int) -> np.ndarray:
-    """States as an array with ``width`` columns; a one-dimensional array is one column."""
-    points = states[:, None] if states.ndim == 1 else states
-    if points.ndim != 2 or points.shape[1] != width:
-        raise ValueError(f"states must have {width} columns, got shape {states.shape}")
-    return points
 
 
 def _whole_states(states: Any, count: int) -> np.ndarray:

@@ -23,7 +23,6 @@ from thinrank.rl.common_part import CommonPartRegression
 from thinrank.rl.features import Features, default_features
 from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.minari import from_minari, is_minari
-from thinrank.rl.policy_values import PolicyValue, evaluate
 from thinrank.rl.regression import as_regression
 from thinrank.rl.targets import LARGEST, GenerativeTargets, Targets, logged_targets
 from thinrank.rl.tasks import check_discounts
@@ -146,8 +145,6 @@ class MultiTaskFQI(BaseEstimator):
         Factors of Θ.
     theta_ : ndarray of shape (n_actions * n_features, n_tasks)
         Θ as a dense array; the rows are ordered action by action.
-    coef_ : ndarray of shape (n_tasks, n_actions * n_features)
-        The transpose of ``theta_``.
     intercept_ : ndarray of shape (n_actions, n_tasks)
         Zero unless the regressor fits an intercept.
     values_ : LinearValues or PredictedValues
@@ -330,20 +327,6 @@ class MultiTaskFQI(BaseEstimator):
         shape = getattr(self, "state_shape_", None)  # earlier versions did not save it
         return GreedyPolicy(self.values_, self._task(task), shape)
 
-    def evaluate(
-        self,
-        env: Any,
-        n_episodes: int = 100,
-        *,
-        task: int = 0,
-        discount: float = 1.0,
-        level: float = 0.95,
-        seed: int = 0,
-    ) -> PolicyValue:
-        """Play episodes with the greedy policy of a task: :func:`thinrank.rl.evaluate`."""
-        policy = self.policy(task)
-        return evaluate(env, policy, n_episodes, discount=discount, level=level, seed=seed)
-
     @property
     def factors_(self) -> Factors:
         """Factors of Θ."""
@@ -353,11 +336,6 @@ class MultiTaskFQI(BaseEstimator):
     def theta_(self) -> np.ndarray:
         """Θ as a dense array of shape (n_actions * n_features, n_tasks)."""
         return self._linear().factors.theta
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Θᵀ as a dense array of shape (n_tasks, n_actions * n_features)."""
-        return self.theta_.T
 
     @property
     def intercept_(self) -> np.ndarray:
