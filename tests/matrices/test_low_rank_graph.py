@@ -207,7 +207,7 @@ def test_invalid_matrices(two_blocks, change, message):
         ({"kind": "graph"}, 'kind must be one of "auto", "adjacency"'),
         ({"diagonal": None}, "diagonal must be one of"),
         ({"center": 1}, "center must be True, False"),
-        ({"n_samples": 1}, "n_samples must be None or an integer of at least 4"),
+        ({"n_samples": 1}, "n_samples must be an integer from 4 .*; or None"),
         ({"kind": "covariance"}, "the diagonal of S must be positive"),
     ],
 )
@@ -259,3 +259,11 @@ def test_a_graph_with_one_link():
     found = tr.SparseLowRankGraph(2, 2).fit(S)
     assert found.row_support_.tolist() == [3, 7]
     assert found.reconstruct()[3, 7] == pytest.approx(1)
+
+
+def test_entries_whose_fourth_powers_overflow():
+    S = np.random.default_rng(0).random((9, 9))
+    S += S.T
+    one, large = (tr.SparseLowRankGraph(1, 3).fit(unit * S) for unit in (1.0, 1e100))
+    assert large.row_support_.tolist() == one.row_support_.tolist()
+    np.testing.assert_allclose(large.eigenvalues_, 1e100 * one.eigenvalues_)

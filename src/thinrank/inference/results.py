@@ -122,12 +122,7 @@ class Discoveries(Result):
 
     @property
     def statistic_name(self) -> str:
-        """What the statistics are, in a few characters.
-
-        Returns
-        -------
-        str
-        """
+        """What the statistics are, in a few characters."""
         return _METHODS[self.method][1]
 
     def to_frame(self) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -352,10 +351,6 @@ class SparseLowRankGraph(Decomposition):
         size = self._given("row_sparsity", n, "the number of nodes")
         rank = self._given("rank", size or n, "the number of nodes, or row_sparsity")
         check_size("max_iter", self.max_iter, 10**9, "rounds of imputation")
-        if self.n_samples is not None and not (
-            isinstance(self.n_samples, Integral) and self.n_samples >= 4
-        ):
-            raise ValueError(
-                f"n_samples must be None or an integer of at least 4, got {self.n_samples!r}"
-            )
+        if self.n_samples is not None:
+            check_size("n_samples", self.n_samples, 10**9, "samples; or None", least=4)
         return rank, size

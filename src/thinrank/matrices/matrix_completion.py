@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from thinrank.matrices.completion_search import (
     table_of,
 )
 from thinrank.matrices.decomposition import Decomposition
-from thinrank.minimize import seed_from
+from thinrank.minimize import check_size, seed_from
 
 _NOTHING = (
     "No low-rank structure predicts held-out cells clearly better than {fill}, so that the rank is "
@@ -339,18 +338,9 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         if cells.complete and ridge is None and None not in (rank, rows, columns):
             return Limits(rank, rows, columns, 0.0)
         if None in given:
-            self._check_splits(len(cells))
+            words = "the observed cells; or give rank, row_sparsity, column_sparsity and ridge"
+            check_size("cv", self.cv, len(cells), words, least=2)
         return given
-
-    def _check_splits(self, cells: int) -> None:
-        whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
-        if not whole or self.cv < 2:
-            raise ValueError(f"cv must be an integer of at least 2, got {self.cv!r}")
-        if self.cv > cells:
-            raise ValueError(
-                f"cv={self.cv} parts need at least {self.cv} observed cells, but X has {cells}; "
-                "give rank, row_sparsity, column_sparsity and ridge"
-            )
 
     def _fill(self) -> str:
         words = {None: "zeros", "columns": "column means", "rows": "row means"}

@@ -134,13 +134,14 @@ class Pairs:
         return np.isin(np.minimum(i, j) * n + np.maximum(i, j), codes)
 
     def peaks(self, mean: float) -> np.ndarray:
-        """Sum of the fourth powers of the known entries of each node minus the mean.
+        """Sum of the fourth powers of the known entries of each node minus the mean, in some unit.
 
         Nodes of a small dense block have large ones where its component is below the noise.
         """
         stored = sp.csr_array(self.known, copy=True)
         # zeros and unknown entries contribute about the same to every node
-        stored.data = (stored.data - mean) ** 4 - mean**4
+        unit = float(np.max(np.abs(stored.data), initial=abs(mean))) or 1.0  # of which powers exist
+        stored.data = ((stored.data - mean) / unit) ** 4 - (mean / unit) ** 4
         return np.asarray(stored.sum(axis=1)).ravel()
 
 

@@ -16,6 +16,7 @@ from thinrank.core.checks import check_choice
 from thinrank.core.contracts import require
 from thinrank.designs import as_design
 from thinrank.estimators.fitted_data import as_numbers
+from thinrank.minimize import check_size
 
 Kind = Literal["exact", "bound", "estimate"]
 Method = Literal["auto", "exact", "bound", "search"]
@@ -81,8 +82,7 @@ def sparse_eigenvalues(
         raise ValueError('method="bound" is for statistical_error, use "search"')
     curvatures = _Curvatures(problem)
     p, gram = curvatures.rows, curvatures.gram
-    if not isinstance(size, Integral) or isinstance(size, bool) or not 1 <= size <= p:
-        raise ValueError(f"size must be an integer from 1 to {p} (the rows of Θ), got {size!r}")
+    check_size("size", size, p, "the rows of Θ")
     size, count = int(size), math.comb(p, int(size))
     kind: Kind = "estimate"
     if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
