@@ -229,8 +229,8 @@ class MultiTaskFQI(BaseEstimator):
             Objects with a method ``sample(states, action, rng)`` that returns rewards, next states
             and whether the episode ended. Environments cannot be sampled in given states: logs of
             random actions are collected, as by :func:`thinrank.rl.gym.log_episodes`.
-        states : array of shape (n_states, ...), or list of such arrays, default=None
-            Design states, for all actions or one array per action; None for environments.
+        states : array of shape (n_states, ...), default=None
+            Design states, in which every action is taken; None for environments.
         n_episodes : int, default=100
             Number of episodes that are logged in each environment.
 
@@ -269,13 +269,17 @@ class MultiTaskFQI(BaseEstimator):
         ends = [bool(getattr(task, "episodic", False)) for task in tasks]
         discounts = check_discounts(self.discount, self.episodic, ends)
         seed = seed_from(self.random_state)
-        design = _design_states(states, n_actions)
+        design = np.asarray(states)
+        if design.ndim == 0 or len(design) == 0:
+            raise ValueError("states must contain at least one state, but there is none")
         features = self.features
         if features is None:
             known = getattr(tasks[0], "n_states", None)
-            features = default_features(np.concatenate(design), known)
-        targets = GenerativeTargets(tasks, design, features, discounts, self.expectation, seed)
-        return self._iterate(targets, features, seed, design[0].shape[1:])
+            features = default_features(design, known)
+        targets = GenerativeTargets(
+            tasks, design, n_actions, features, discounts, self.expectation, seed
+        )
+        return self._iterate(targets, features, seed, design.shape[1:])
 
     def fit_batch(self, transitions: Any) -> MultiTaskFQI:
         """Learn from logged data, the same in every iteration.
@@ -471,21 +475,6 @@ def _tunes(tune_at: str | Collection[int], iteration: int) -> bool:
     if isinstance(tune_at, str):
         return tune_at == "every" or iteration & (iteration - 1) == 0
     return iteration in tune_at or iteration == 1
-
-
-def _design_states(states: Any, n_actions: int) -> list[np.ndarray]:
-    """Design states of each action; the same object if they are the same."""
-    listed = isinstance(states, list) and all(isinstance(s, np.ndarray) for s in states)
-    each = states if listed and states else [np.asarray(states)] * n_actions
-    if len(each) != n_actions:
-        raise ValueError(
-            f"states must be one array, or a list of {n_actions} arrays, one per action; got a "
-            f"list of {len(each)}"
-        )
-    for action, array in enumerate(each):
-        if array.ndim == 0 or len(array) == 0:
-            raise ValueError(f"states must contain at least one state; action {action} has none")
-    return each
 
 
 def _as_transitions(logs: Any) -> Transitions:

@@ -181,7 +181,8 @@ class GenerativeTargets:
     def __init__(
         self,
         tasks: Sequence[Any],
-        states: Sequence[np.ndarray],
+        states: np.ndarray,
+        n_actions: int,
         features: Features,
         discounts: np.ndarray,
         expectation: bool,
@@ -190,7 +191,7 @@ class GenerativeTargets:
         self._tasks, self._states, self._discounts = tasks, states, discounts
         self._expectation, self._features, self._seed = expectation, features, seed
         self._streams = np.random.default_rng(seed).spawn(len(tasks))
-        self.rows = _design_rows(states, features, len(tasks))
+        self.rows = _design_rows(states, n_actions, features, len(tasks))
 
     def under(self, values: ActionValues) -> np.ndarray:
         """Targets of shape (n_rows, n_tasks)."""
@@ -199,18 +200,16 @@ class GenerativeTargets:
 
     def fixed(self) -> FixedTargets:
         """One sample at the design states, or at some of them if there are many."""
-        tasks, width = len(self._tasks), self.rows.n_features
-        size = max(block.shape[0] for block in self.rows.blocks)
-        most = max(_MAX_TRIAL_CELLS // (tasks * len(self._states) * width), 50)
-        rows, states = self.rows, list(self._states)
-        if size > most:
-            chosen = np.sort(np.random.default_rng(self._seed).permutation(size)[:most])
-            few = {id(s): s[chosen[chosen < len(s)]] for s in states}
-            states = [few[id(s)] for s in states]
-            rows = _design_rows(states, self._features, tasks)
+        actions, width, tasks = self.rows.shape
+        rows, states = self.rows, self._states
+        most = max(_MAX_TRIAL_CELLS // (tasks * actions * width), 50)
+        if len(states) > most:
+            chosen = np.random.default_rng(self._seed).permutation(len(states))[:most]
+            states = states[np.sort(chosen)]
+            rows = _design_rows(states, actions, self._features, tasks)
         streams = np.random.default_rng([self._seed, 1]).spawn(tasks)
         drawn = [
-            zip(*(sampled(task, t, s, a, streams[t]) for a, s in enumerate(states)), strict=True)
+            zip(*(sampled(task, t, states, a, streams[t]) for a in range(actions)), strict=True)
             for t, task in enumerate(self._tasks)
         ]
         columns = zip(*([np.concatenate(part) for part in parts] for parts in drawn), strict=True)
@@ -222,7 +221,8 @@ class GenerativeTargets:
             return values.values(task, states).max(axis=1)
 
         parts, model, stream = [], self._tasks[task], self._streams[task]
-        for action, states in enumerate(self._states):
+        states = self._states
+        for action in range(len(self.rows.blocks)):
             if self._expectation:
                 rewards, ahead = expected(model, task, states, action, value)
             else:
@@ -238,13 +238,10 @@ Targets = GenerativeTargets | FixedTargets
 """Design pairs, ``rows``, and the targets at them for given action values, ``under(values)``."""
 
 
-def _design_rows(states: Sequence[np.ndarray], features: Features, n_tasks: int) -> Rows:
-    """The rows of design states, which actions share if they have the same array."""
-    each = {id(s): s for s in states}
-    held = {key: feature_matrix(features, s, "design states") for key, s in each.items()}
-    begin = dict(zip(each, accumulate(map(len, each.values()), initial=0), strict=False))
-    numbers = [begin[id(s)] + np.arange(len(s)) for s in states]
-    return Rows([held[id(s)] for s in states], n_tasks, np.concatenate(numbers))
+def _design_rows(states: np.ndarray, n_actions: int, features: Features, n_tasks: int) -> Rows:
+    """The rows of design states, in which every action is taken."""
+    matrix = feature_matrix(features, states, "design states")
+    return Rows([matrix] * n_actions, n_tasks, np.tile(np.arange(len(states)), n_actions))
 
 
 def logged_targets(
