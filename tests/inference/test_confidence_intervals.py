@@ -262,7 +262,7 @@ def test_a_predictor_that_depends_on_the_others_has_no_interval(data):
         ({"adjust": "some"}, "adjust must be one of"),
         ({"correction": "fdr"}, "correction must be one of"),
         ({"rank": 0}, "rank must be a positive integer"),
-        ({"rank": 4}, "rank must be at most 3"),
+        ({"rank": 4}, "rank must be an integer from 1 to 3"),
         ({"pairs": "some"}, 'pairs must be "all"'),
         ({"pairs": []}, "with at least one"),
         ({"pairs": [(0, "z")]}, "unknown name 'z'"),

@@ -126,8 +126,8 @@ def test_coverage_of_the_error_of_the_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": 2}, "cv must be from 3 to 20 folds"),
-        ({"cv": KFold(3)}, "cv must be from 3 to 20 folds, an integer.*groups= keeps rows"),
+        ({"cv": 2}, "cv must be an integer from 3 to 20 .folds"),
+        ({"cv": KFold(3)}, "cv must be an integer from 3 to 20 .*groups= keeps rows"),
         ({"metric": "mae"}, "metric must be"),
         ({"level": 0}, "level must be"),
         ({"n_repeats": 0}, "n_repeats must be"),

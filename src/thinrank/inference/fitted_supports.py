@@ -19,6 +19,7 @@ from thinrank.inference.tangent_model import (
     TangentModel,
     sufficient_rank,
 )
+from thinrank.minimize import check_size
 
 # Squared size of the weakest layer, relative to the largest layer of noise alone, below which the
 # low rank is not used: a layer that the fit misses hides where the noise is, and biases what is
@@ -131,11 +132,7 @@ def _own_rank(A: np.ndarray, Y: np.ndarray, rank: int | str | None, fitted: int,
         return largest
     if isinstance(rank, str):
         return sufficient_rank(A, Y, fitted, used)
-    if rank > largest:
-        raise ValueError(
-            f"rank must be at most {largest}, the smaller number of predictors and responses of "
-            f"the fit, got {rank}"
-        )
+    check_size("rank", rank, largest, "the smaller number of predictors and responses of the fit")
     return int(rank)
 
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -111,14 +110,10 @@ def generalization(
         )
     members = _group_numbers(groups, n)
     units, unit = int(members.max()) + 1, "rows" if groups is None else "groups"
-    whole = isinstance(cv, Integral) and not isinstance(cv, bool)
     if units < 6:
         raise ValueError(f"there must be at least 6 {unit}, two in each of 3 folds, got {units}")
-    if not whole or not 3 <= cv <= units // 2:
-        raise ValueError(
-            f"cv must be from 3 to {units // 2} folds, an integer, so that each has at least two "
-            f"of the {units} {unit}, got {cv!r}; groups= keeps rows together"
-        )
+    words = f"folds, each with at least two of the {units} {unit}; groups= keeps rows together"
+    check_size("cv", cv, units // 2, words, least=3)
     loss = _loss(metric, target)
     rng, each = np.random.default_rng(seed_from(random_state)), np.arange(units) % cv
     partitions = [rng.permutation(each)[members] for _ in range(n_repeats)]

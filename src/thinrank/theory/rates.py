@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
+from thinrank.core.checks import check_number
 from thinrank.minimize import check_sizes
 from thinrank.theory.suprema import positive
 
@@ -30,8 +30,7 @@ class Setting:
         sizes = {"n_samples": n, "n_features": p, "n_targets": k}
         n, p, k = (positive(name, value) for name, value in sizes.items())
         rows, columns = check_sizes((p, k), rank, rows, columns)
-        if not isinstance(noise, Real) or not 0 <= float(noise) < math.inf:
-            raise ValueError(f"noise must be a finite non-negative number, got {noise!r}")
+        check_number("noise", noise)
         return cls(n, p, k, int(rank), rows, columns, float(noise))
 
 
