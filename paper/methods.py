@@ -59,7 +59,7 @@ class Answer:
     seconds: float = 0.0  # time for tuning and fitting
 
 
-def searched(task: RegressionTask, grid: dict[str, Any], **options: Any) -> Answer:
+def searched(task: RegressionTask, grid: dict[str, Any], options: dict[str, Any]) -> Answer:
     """Fit the sparse reduced-rank regression whose sizes and ridge minimize the held-out error."""
     options = {"fit_intercept": task.intercept, "standardize": False, **options}
     search = SparseReducedRankRegressorCV(cv=list(task.splits), **grid, **options).fit(*task.pooled)
@@ -69,14 +69,14 @@ def searched(task: RegressionTask, grid: dict[str, Any], **options: Any) -> Answ
 
 def gdt(task: RegressionTask) -> Answer:
     """Run Algorithm 1 from the lasso, without ridge."""
-    grid: dict[str, Any] = {"ranks": task.ranks, "row_sparsities": task.row_sizes, "ridges": [0.0]}
-    grid["column_sparsities"] = task.column_sizes
-    return searched(task, grid, **GDT)
+    sizes = {"row_sparsities": task.row_sizes, "column_sparsities": task.column_sizes}
+    return searched(task, {"ranks": task.ranks, "ridges": [0.0], **sizes}, GDT)
 
 
 def pursuit(task: RegressionTask) -> Answer:
     """Fit pursuit, with all sizes possible."""
-    return searched(task, {"column_sparsities": [None] if task.column_sizes == (None,) else None})
+    columns = [None] if task.column_sizes == (None,) else None
+    return searched(task, {"column_sparsities": columns}, {})
 
 
 def baseline(name: str, task: RegressionTask) -> Answer:

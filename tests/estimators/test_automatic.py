@@ -183,21 +183,6 @@ def test_every_criterion(small, name):
         assert same == pytest.approx(est.best_params_)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"criterion": "mdl"}, r'criterion must be one of "pic".*got \'mdl\''),
-        ({"criterion": None}, r"criterion must be one of"),
-        ({"ridge": "much"}, r"ridge must be a finite non-negative number.*got 'much'"),
-        ({"max_iter": 0}, r"max_iter .*got 0"),
-    ],
-)
-def test_bad_parameters(small, options, message):
-    X, Y, _ = small
-    with pytest.raises(ValueError, match=message):
-        auto(**options).fit(X, Y)
-
-
 # --------------------------------------------------------------------------- progress
 
 

@@ -71,13 +71,6 @@ def test_other_estimators_take_them():
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-def test_missing_entries_of_x_are_found():
-    X, Y = simulated()
-    X[1050, 3] = np.nan
-    with pytest.raises(ValueError, match=r"row 1050 \(block 1\), column 3"):
-        tr.SparseReducedRankRegressor(**SIZES).fit(da.from_array(X, chunks=(700, 25)), Y)
-
-
 def test_a_cluster_that_is_gone():
     distributed = pytest.importorskip("distributed")
     X, Y = simulated()

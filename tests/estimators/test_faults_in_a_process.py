@@ -65,19 +65,6 @@ def test_all_public_estimators_are_here():
     assert names == public | {name for name in tr.baselines.__all__ if is_public(name)}
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-def test_copies_of_fitted_estimators(data, estimator):
-    X, Y = data
-    found = fitted(clone(estimator), X, Y)
-    for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-        np.testing.assert_allclose(other.predict(X), found.predict(X))
-        np.testing.assert_array_equal(other.coef_, found.coef_)
-        assert vars(other).keys() == vars(found).keys()
-    again = clone(found)
-    assert not hasattr(again, "factors_")
-    np.testing.assert_allclose(fitted(again, X, Y).coef_, found.coef_, atol=1e-7)
-
-
 @pytest.mark.parametrize("estimator", MATRICES, ids=lambda e: type(e).__name__)
 def test_decompositions_are_copied_and_left_as_they_were(data, estimator):
     """Copies, refits, and a fit that fails after a fit that did not."""

@@ -80,15 +80,6 @@ def test_responses_are_matched_by_sample(study):
     est.fit(X, Y.reset_index(drop=True))  # without names rows are matched by position
 
 
-def test_other_variants_are_refused(study, tmp_path):
-    path, D, Y = study
-    est = tr.SparseReducedRankRegressor(**SIZES).fit(tr.designs.Genotypes(path), Y)
-    names = {"sid": ["rs0", "rs1", "new", *(f"rs{j}" for j in range(3, P))]}
-    to_bed(tmp_path / "new.bed", np.round(D), properties=names)
-    with pytest.raises(ValueError, match="predictor 2 is 'new' instead of 'rs2'"):
-        est.predict(tr.designs.Genotypes(tmp_path / "new.bed"))
-
-
 def test_a_saved_model_predicts(study, tmp_path):
     path, _, Y = study
     X = tr.designs.Genotypes(path)

@@ -60,24 +60,6 @@ def test_the_last_objective_is_that_of_the_residuals(small):
     assert est.history_[-1].objective == pytest.approx(objective, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("start", "step", "update"),
-    [
-        ("auto", "auto", "simultaneous"),
-        ("lasso", "auto", "sequential"),
-        ("group_lasso", "backtracking", "simultaneous"),
-        ("proximal", "auto", "simultaneous"),
-        ("screening", "backtracking", "sequential"),
-        ("spectral", "auto", "simultaneous"),
-    ],
-)
-def test_every_start_and_step(small, fitted, start, step, update):
-    X, Y, _ = small
-    options = {"solver": tr.solvers.GDT(step=step, update=update), "start": start}
-    est = tr.SparseReducedRankRegressor(**SIZES, **options).fit(X, Y)
-    assert relative(est.coef_, fitted.coef_) < 1e-5
-
-
 def test_start_in_the_users_units(small, fitted):
     X, Y, _ = small
     scale = 10 ** np.random.default_rng(0).uniform(-2, 2, X.shape[1])

@@ -101,16 +101,6 @@ def test_weights_and_single_precision(in_blocks, data):
     assert_same(one, other, tol=1e-4)
 
 
-def test_grids(in_blocks, data):
-    X, Y = data
-    grid = {"ranks": [1, 2], "row_sparsities": [4, 6, 8], "column_sparsities": [5], "ridges": [0.0]}
-    one = tr.SparseReducedRankRegressorCV(**grid).fit(X, Y)
-    other = tr.SparseReducedRankRegressorCV(**grid).fit(as_blocks(X), as_blocks(Y))
-    assert_same(one, other)
-    scores = "mean_test_score"
-    np.testing.assert_allclose(one.cv_results_[scores], other.cv_results_[scores], rtol=1e-7)
-
-
 def test_other_losses_read_the_blocks_at_every_product(in_blocks, data):
     X, Y = data
     holes = Y.copy()
@@ -170,21 +160,3 @@ def test_a_product_that_does_not_fit_into_memory(in_blocks, data, monkeypatch):
     monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-6")
     with pytest.raises(MemoryError, match=r"XᵀY of row blocks would hold a dense \d+×\d+ matrix"):
         tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
-
-
-@pytest.mark.slow
-def test_a_file_of_200_megabytes(tmp_path):
-    n, p, k = 5000, 10_000, 20
-    rng = np.random.default_rng(30007)
-    X = rng.standard_normal((n, p), dtype=np.float32)
-    V = rng.standard_normal((3, k), dtype=np.float32)
-    Y = X[:, :20] @ (rng.standard_normal((20, 3), dtype=np.float32) @ V)
-    Y += 3 * rng.standard_normal((n, k), dtype=np.float32)
-    np.save(tmp_path / "x.npy", X)
-    np.save(tmp_path / "y.npy", Y)
-    one = tr.SparseReducedRankRegressor(3, 20, None).fit(X, Y)
-    blocks = Blocks(tmp_path / "x.npy"), Blocks(tmp_path / "y.npy")
-    other = tr.SparseReducedRankRegressor(3, 20, None).fit(*blocks)
-    assert one.row_support_.tolist() == list(range(20))
-    assert_same(one, other, tol=1e-4)
-    assert other.n_passes_ <= 3

@@ -127,19 +127,6 @@ def test_predictors_that_are_zero_in_a_training_part():
     assert np.isfinite(record.objective)
 
 
-def test_blocks_have_the_scores_of_the_whole_matrix():
-    X, Y, _ = data()
-    weight = np.random.default_rng(1).uniform(0.5, 2, N)
-    grid = {"ranks": [1, 2], "row_sparsities": [2, 4], "column_sparsities": [5, None]}
-    whole, blocks = (
-        cv_of(**grid, ridges=[0.0, 0.1]).fit(design, Y, weight)
-        for design in (X, tr.designs.Blocks([X[:13], X[13:]], block_rows=10))
-    )
-    for one, other in zip(last_records(whole), last_records(blocks), strict=True):
-        assert one.sizes == other.sizes
-        np.testing.assert_allclose(other.split_scores, one.split_scores, rtol=1e-5)
-
-
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])
 def test_families_are_scored_by_the_deviance_of_held_out_entries(family):
     rng = np.random.default_rng(0)
