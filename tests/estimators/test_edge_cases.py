@@ -91,14 +91,9 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ({"ridge": -1.0}, r"ridge must be .*got -1.0"),
         ({"ridge": float("inf")}, r"ridge must be .*got inf"),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),
-        ({"solver": "newton"}, r"solver must be .*got 'newton'"),
-        ({"start": "zero"}, r"start must be .*got 'zero'"),
         ({"start": np.zeros((6, 8))}, r"start must have shape \(8, 6\).*\(6, 8\)"),
         ({"start": tr.Factors(np.ones((6, 1)), np.ones((8, 1)))}, r"start must have shape"),
         ({"start": np.full((8, 6), np.nan)}, r"start must be finite"),
-        ({"max_iter": 0}, r"max_iter .*got 0"),
-        ({"tol": -1.0}, r"tol must be .*got -1.0"),
-        ({"random_state": "x"}, r"random_state must be .*got 'x'"),
     ],
 )
 def test_bad_parameters(change, message):
