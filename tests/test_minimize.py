@@ -114,7 +114,7 @@ def test_a_callback_gets_records_and_may_stop(solver):
     answer = tr.minimize(loss, solver=solver, start="spectral", callback=callback, **SIZES)
     assert answer.status.outcome is Outcome.STOPPED
     assert not answer.status.converged
-    assert str(answer.status) == "Stopped by the callback after 1 iterations."
+    assert str(answer.status) == "Stopped by the callback after 1 iteration."
     (record,) = seen
     assert isinstance(record, Record)
     assert (record.stage, record.iteration) == ("fit", 1)
