@@ -66,14 +66,7 @@ def size(text: str, option: str, *, unlimited: bool = True) -> int | str | None:
 
 
 def names_of(texts: list[str] | None) -> list[str]:
-    """Parse names that are separated by commas; a name with a comma is put in quotes.
-
-    Examples
-    --------
-    >>> from thinrank.cli.options import names_of
-    >>> names_of(["age,sex", '"a, b"'])
-    ['age', 'sex', 'a, b']
-    """
+    """Parse names that are separated by commas; a name with a comma is put in quotes."""
     cells = [cell for record in csv.reader(texts or [], skipinitialspace=True) for cell in record]
     return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
 
@@ -212,15 +205,7 @@ _FIRST = re.compile(r"^[a-z_]+(?= must )")
 
 
 def in_options(message: str, command: str = "") -> str:
-    """A message with the options in place of the parameters of the estimators.
-
-    Examples
-    --------
-    >>> from thinrank.cli.options import in_options
-    >>> in_options("rank must be an integer from 1 to 2 (the smaller of row_sparsity and "
-    ...            "column_sparsity), got 5")
-    '--rank must be a whole number from 1 to 2 (the smaller of --predictors and --responses), got 5'
-    """
+    """A message with the options in place of the parameters of the estimators."""
     movie = {"row_sparsity": "--rows", "column_sparsity": "--columns"}
     names = _OPTIONS | movie if command.endswith("calcium") else _OPTIONS
     told = _KNOWN.sub(lambda found: names[found[1]], message)

@@ -158,13 +158,7 @@ def strongest(strength: np.ndarray, most: int) -> np.ndarray:
 
 
 def shown_of(kind: str, shown: int, total: int) -> str:
-    """The label of an axis of names, which says when some are not shown.
-
-    Examples
-    --------
-    >>> shown_of("predictor", 40, 812)
-    'predictor (strongest 40 of 812 shown)'
-    """
+    """The label of an axis of names, which says when some are not shown."""
     return kind if shown >= total else f"{kind} (strongest {shown:,} of {total:,} shown)"
 
 
@@ -324,15 +318,9 @@ def log_scale(ax: Axes, which: str, low: float, high: float, *, ratio: float = 1
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions at least a gap apart and close to the given ones, in the same order.
+    """Positions at least a gap apart, close to the given ones, in their order and in the limits.
 
-    Labels that would overlap are spread around their places, inside the limits. If they do not
-    fit, they are spaced evenly over the whole range.
-
-    Examples
-    --------
-    >>> apart([1.0, 5.0, 1.0], gap=1.0, low=0.0, high=6.0)
-    [0.5, 5.0, 1.5]
+    If they do not fit, they are spaced evenly over the whole range.
     """
     count = len(places)
     order = np.argsort(places, kind="stable")

@@ -276,14 +276,7 @@ def neuron_names(count: int) -> list[str]:
 
 
 def label_names(matches: Iterable[tuple[int, int]], count: int) -> list[str]:
-    """The names of the labeled regions: those of their neurons, m1, m2, … if they were missed.
-
-    Examples
-    --------
-    >>> from thinrank.report.calcium_movie import label_names
-    >>> label_names([(4, 1)], 3)
-    ['m1', '5', 'm2']
-    """
+    """The names of the labeled regions: those of their neurons, m1, m2, … if they were missed."""
     neurons = {label: neuron for neuron, label in matches}
     missed = [label for label in range(count) if label not in neurons]
     names = {label: f"m{i}" for i, label in enumerate(missed, start=1)}

@@ -48,14 +48,7 @@ class TableError(ValueError):
 
 
 def listed(names: Collection[str] | Mapping[str, int]) -> str:
-    """The first names in quotes, with their counts if they have any, and how many more there are.
-
-    Examples
-    --------
-    >>> from thinrank.tables.errors import listed
-    >>> listed({"age": 2, "weight": 1})
-    "'age' (2), 'weight' (1)"
-    """
+    """The first names in quotes, with counts if they have any, and how many more there are."""
     counts = names if isinstance(names, Mapping) else {}
     shown = [
         repr(str(name)) + (f" ({counts[name]})" if name in counts else "")

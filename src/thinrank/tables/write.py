@@ -17,14 +17,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.,]*$)")
 
 
 def plain_text(text: object) -> object:
-    """A text that spreadsheets do not take for a formula: with an apostrophe if it looks like one.
-
-    Examples
-    --------
-    >>> from thinrank.tables.write import plain_text
-    >>> plain_text("=1+1"), plain_text("-5"), plain_text("gene")
-    ("'=1+1", '-5', 'gene')
-    """
+    """A text that spreadsheets do not take for a formula: '=1+1 for =1+1, but -5 and gene."""
     return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
