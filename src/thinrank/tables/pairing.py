@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from thinrank.tables.cells import canonical
 from thinrank.tables.columns import check_predictors, key_of, take_rows, to_frame
@@ -237,25 +236,30 @@ def _check_unique(table: Table, place: int, names: pd.Index) -> None:
 def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
     """Columns that can be the key, those that are trusted most first."""
     a, b = _codes(X), _codes(Y)
-    known, values = pd.factorize(np.concatenate([a.ravel(), b.ravel()]))  # -1 for NaN
-    a_values, a_count = _values(known[: a.size].reshape(a.shape), len(values))
-    b_values, b_count = _values(known[a.size :].reshape(b.shape), len(values))
-    few = max(_SHARED * _UNIQUE * min(len(a), len(b)), 2)
-    x, y = np.flatnonzero(a_count >= few), np.flatnonzero(b_count >= few)
-    shared = (a_values[x] @ b_values[y].T).tocoo()
-    x, y = x[shared.row], y[shared.col]
-    unique = (a_count[x] >= _UNIQUE * len(a)) | (b_count[y] >= _UNIQUE * len(b))
-    likely = unique & (shared.data >= _SHARED * np.maximum(a_count[x], b_count[y]))
-    x, y = x[likely], y[likely]
-    many = np.bincount(y, minlength=b.shape[1]) > _FEW
+    a_count, b_count = _count_different(a), _count_different(b)
     a_dense, b_dense = _are_dense(a), _are_dense(b)
-    keys = [
-        _Key(_level(X, Y, j, k, bool(a_dense[j] or b_dense[k])), j, k)
-        for j, k in zip(x.tolist(), y.tolist(), strict=True)
-        if (not many[k] or X.names[j] == Y.names[k])
-        and (not isinstance(index, str) or _is_given(index, X, Y, j, k))
-    ]
-    return sorted([key for key in keys if key.level < _COUNTERS] or keys)
+    # a column of X is looked at if a column of Y has its values in a quarter of sixteen rows
+    probes = a[np.unique(np.linspace(0, len(a) - 1, 16).astype(int))]
+    order = np.argsort(probes, axis=None)
+    ordered, owners = probes.ravel()[order], order % a.shape[1]
+    keys: list[_Key] = []
+    for dense in (False, True):
+        for k in np.flatnonzero(b_count > 1).tolist() if not keys else ():
+            values = np.unique(b[~np.isnan(b[:, k]), k])
+            ends = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+            met = [owners[low:high] for low, high in zip(*ends, strict=True) if low < high]
+            hits = np.bincount(np.concatenate([owners[:0], *met]), minlength=a.shape[1])
+            unique = (a_count >= _UNIQUE * len(a)) | (b_count[k] >= _UNIQUE * len(b))
+            enough = _SHARED * np.maximum(a_count, b_count[k])
+            near = unique & (4 * hits >= len(probes)) & (np.minimum(a_count, b_count[k]) >= enough)
+            found = np.flatnonzero(near & ((a_dense | b_dense[k]) == dense)).tolist()
+            if len(found) > _FEW:
+                found = [j for j in found if X.names[j] == Y.names[k]]
+            for j in found:
+                given = not isinstance(index, str) or _is_given(index, X, Y, j, k)
+                if given and np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
+                    keys.append(_Key(_level(X, Y, j, k, dense), j, k))
+    return sorted(keys)
 
 
 def _codes(table: Table) -> np.ndarray:
@@ -267,14 +271,11 @@ def _codes(table: Table) -> np.ndarray:
     return codes
 
 
-def _values(known: np.ndarray, count: int) -> tuple[csr_array, np.ndarray]:
-    """Which of ``count`` values each column has, and how many."""
-    row, column = np.nonzero(known >= 0)
-    ones = np.ones(len(row), dtype=np.int32)
-    has = csr_array((ones, (column, known[row, column])), shape=(known.shape[1], count))
-    has.sum_duplicates()
-    has.data[:] = 1
-    return has, np.diff(has.indptr)
+def _count_different(codes: np.ndarray) -> np.ndarray:
+    """The number of different cells of each column."""
+    ordered = np.sort(codes, axis=0)
+    there = ~np.isnan(ordered)
+    return there[0] + ((ordered[1:] != ordered[:-1]) & there[1:]).sum(axis=0)
 
 
 def _is_given(index: str, X: Table, Y: Table, j: int, k: int) -> bool:

@@ -221,21 +221,24 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 def _of_text(path: Path, raw: bytes, options: ReadOptions, prefix: str) -> Table:
     file = str(path)
-    text = _decoded(raw, options.encoding, file)
+    encoding = _encoding(raw, options.encoding, file)
     tabs = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    delimiter = options.delimiter or ("\t" if tabs else _delimiter(text, file))
+    delimiter = options.delimiter or ("\t" if tabs else _delimiter(raw, encoding, file))
     marked = raw.startswith((codecs.BOM_UTF8, *_UTF16))
     style = {"delimiter": delimiter, "byte_order_mark": marked}
-    return _of_records(file, _records(text, delimiter, file), style, options, prefix)
+    return _of_records(file, _records(raw, encoding, delimiter, file), style, options, prefix)
 
 
-def _decoded(raw: bytes, given: str | None, file: str) -> str:
-    """A text in UTF-8, in UTF-16 with a byte order mark, or in the encoding that was given."""
+def _encoding(raw: bytes, given: str | None, file: str) -> str:
+    """The encoding of a text: UTF-8, UTF-16 with a byte order mark, or the one that was given."""
     fault = TableError(f"is not a text file; {_EXPECTED}", file=file)
-    for encoding in ("utf-16" if raw.startswith(_UTF16) else "utf-8-sig", given):
+    known = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
+    # streams need a mark where the order of bytes is not in the name
+    named = given and re.sub(r"(?i)^utf[-_]?(16|32)$", r"utf-\1-le", given)
+    for encoding in (known, named):
         try:
-            if encoding is not None and "\0" not in (text := raw.decode(encoding)):
-                return text
+            if encoding is not None and "\0" not in raw.decode(encoding):
+                return encoding
         except LookupError:
             raise TableError(f"there is no encoding {given!r}", file=file) from None
         except UnicodeError as error:
@@ -248,10 +251,12 @@ def _decoded(raw: bytes, given: str | None, file: str) -> str:
     raise fault
 
 
-def _records(text: str, delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
+def _records(
+    raw: bytes, encoding: str, delimiter: str, file: str
+) -> Iterator[tuple[int, list[str]]]:
     """The records of a text, each with the row that it begins in."""
     csv.field_size_limit(_BLOCK)
-    lines = io.StringIO(text, newline="")
+    lines = io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, newline="")
     reader, end = csv.reader(lines, delimiter=delimiter, strict=True), 0
     try:
         for cells in reader:
@@ -262,7 +267,7 @@ def _records(text: str, delimiter: str, file: str) -> Iterator[tuple[int, list[s
         raise TableError(told, file=file, row=end + 1) from None
 
 
-def _delimiter(text: str, file: str) -> str:
+def _delimiter(raw: bytes, encoding: str, file: str) -> str:
     """Of comma, semicolon, tab and pipe, the one that divides the first records equally.
 
     Commas are frequent in other places. Where no mark does, the most frequent one tells best what
@@ -272,7 +277,7 @@ def _delimiter(text: str, file: str) -> str:
     def trust(mark: str) -> tuple[bool, bool, int]:
         found = []
         try:
-            for _, cells in islice(_records(text, mark, file), _SAMPLE):
+            for _, cells in islice(_records(raw, encoding, mark, file), _SAMPLE):
                 found += [len(cells)] * any(cells)
         except TableError:
             found.insert(0, 0)
