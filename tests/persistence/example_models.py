@@ -234,7 +234,6 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
         answer = {"theta": getattr(model, "factors", model).theta}
     elif isinstance(model, tr.calcium.CalciumImaging):
         answer = {
-            "denoised": model.denoised_,
             "footprints": model.footprints_,
             "traces": model.traces_,
             "pixel_energy": model.pixel_energy_,

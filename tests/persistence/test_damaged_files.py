@@ -369,7 +369,7 @@ def test_arrays_of_another_model(folder, tmp_path):
         ("fitted_q_iteration", "values_.intercept", np.zeros((3, 2)), "intercept must have"),
         ("calcium", "factors_.U", np.zeros((61, 1)), "factors_ must have"),
         ("calcium", "traces_", np.zeros((1, 61)), "traces_ must have"),
-        ("calcium", "_scale", np.zeros(3), "_scale must have"),
+        ("calcium", "mean_image_", np.zeros(3), "mean_image_ must have"),
         ("calcium", "sparse_footprints_.indptr", np.array([0, 10**6]), "valid sparse"),
         ("calcium", "sparse_footprints_.indices", np.array([-1, 10**6]), "valid sparse"),
         ("mixed", "family_.families.0.scale", np.zeros(1), "Gaussian"),

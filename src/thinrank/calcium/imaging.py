@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank.calcium.binning import interpolated
 from thinrank.calcium.pipeline import MovieFit, Neurons, fit_movie, joined, some_of
 from thinrank.calcium.readers import Movie, open_movie
 from thinrank.calcium.regions import label_image
@@ -22,7 +21,6 @@ from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.traces import resolve_decay
 from thinrank.core.checks import is_auto
 from thinrank.core.progress import progress_bar
-from thinrank.designs import RecursiveFilter
 from thinrank.minimize import as_solver
 
 # Parameters that are numbers, with the smallest value and the one that they must be below.
@@ -230,8 +228,6 @@ class CalciumImaging(BaseEstimator):
             "regions_": (height, width),
             "region_coordinates_": neurons,
             "mean_image_": (height, width),
-            "_scale": (pixels,),
-            "_baseline": (len(self._knots), pixels),
         }
         if hasattr(self, "fluorescence_"):  # models of earlier versions have none
             for name in ("raw", "neuropil", "baseline", "deconvolved"):
@@ -372,22 +368,6 @@ class CalciumImaging(BaseEstimator):
         return self.sparse_footprints_.toarray().reshape(-1, *self.shape_[1:])
 
     @property
-    def denoised_(self) -> np.ndarray:
-        """Baseline + G⁻¹Θ in the units of the movie; computed at each access.
-
-        An array of shape (n_frames, height, width), float32. If ``smoothing`` is not 0, it
-        approximates the smoothed movie. Pixels that are not active equal their baseline.
-        """
-        check_is_fitted(self, "factors_")
-        theta, (frames, height, width) = self.factors_, self.shape_
-        pixels = self.active_pixels_
-        movie = np.empty((frames, height * width), dtype=np.float32)
-        movie[:] = interpolated(self._baseline, self._knots, frames)
-        levels = RecursiveFilter(self.decay_, frames, np.float32) @ theta.U
-        movie[:, pixels] += levels @ (theta.V[pixels] * self._scale[pixels, None]).T
-        return movie.reshape(self.shape_)
-
-    @property
     def pixel_energy_(self) -> np.ndarray:
         """Activity of each pixel, the norm of its column of Θ; of shape (height, width)."""
         check_is_fitted(self, "factors_")
@@ -418,11 +398,10 @@ class CalciumImaging(BaseEstimator):
         )
 
     def _keep(self, fit: MovieFit) -> None:
-        """Store a fit, and what converts it to the units of the movie."""
+        """Store a fit."""
         self.factors_, self.status_ = fit.factors, fit.status
         self.decay_, self.radius_ = fit.decay, fit.radius
         self.mean_image_ = fit.mean_image
-        self._knots, self._baseline, self._scale = fit.knots, fit.baseline, fit.scale
         self._use(fit.neurons, np.arange(fit.accepted))
         self.rejected_ = some_of(fit.neurons, np.arange(fit.accepted, len(fit.neurons.regions)))
 
@@ -448,8 +427,7 @@ def with_rejected(imaging: Any) -> tuple[Any, int]:
 def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     """A copy of a fit with some of its neurons, which are numbered anew from 1.
 
-    Θ, the denoised movie and everything else that does not belong to a single neuron stay as they
-    are.
+    Θ and everything else that does not belong to a single neuron stay as they are.
 
     Parameters
     ----------

@@ -110,15 +110,11 @@ def some_of(values: Any, index: np.ndarray) -> Any:
 class MovieFit:
     """A fitted movie."""
 
-    factors: Factors  # factors of Θ over all pixels, in units of ``scale``
+    factors: Factors  # factors of Θ over all pixels, in units of the noise of each
     status: Status  # how the fit ended
     decay: float  # γ, the fraction of the fluorescence that is left after one frame
     radius: float  # radius of a neuron, in pixels
     mean_image: np.ndarray  # (height, width) mean of the raw frames
-    # (n_knots,) frames at which the baseline is computed; in between it is interpolated linearly
-    knots: np.ndarray
-    baseline: np.ndarray  # (n_knots, height * width) baseline of all pixels at the knots
-    scale: np.ndarray  # (height * width,) unit of each pixel; 0 for a pixel that never changes
     neurons: Neurons  # accepted neurons, then rejected ones; each group by what they explain
     accepted: int  # number of accepted neurons
 
@@ -147,7 +143,7 @@ def fit_movie(
     length = 1 if low_rank else bin_length(usual, movie.shape)
     binned = bin_movie(movie, length, begin("reading"))
     begin("baseline")
-    knots, baseline = _without_baseline(imaging, binned)
+    baseline = _without_baseline(imaging, binned)
     found = (_by_low_rank if low_rank else _by_search)(imaging, binned, decay, begin)
     scale = found.unit.ravel()
     image, decay = binned.mean_image, found.decay
@@ -157,7 +153,7 @@ def fit_movie(
     if found.neurons:
         weights = np.divide(1, scale**2, out=np.zeros_like(scale), where=scale > 0)
         targets = extract_traces(
-            movie, footprints, weights, found.background, (knots, baseline), begin("traces")
+            movie, footprints, weights, found.background, baseline, begin("traces")
         )
         if decay is None:
             decay = estimate_decay(targets.T)
@@ -192,13 +188,15 @@ def fit_movie(
     theta, status = found.theta, found.status
     if theta is None or status is None:
         theta, status = _theta(neurons, accepted, scale), _status(accepted)
-    return MovieFit(
-        theta, status, decay, found.radius, image, knots, baseline, scale, neurons, accepted
-    )
+    return MovieFit(theta, status, decay, found.radius, image, neurons, accepted)
 
 
 def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np.ndarray]:
-    """Subtract the baseline of each pixel, in place; the knots in frames, and the levels."""
+    """Subtract the baseline of each pixel, in place.
+
+    Returns the frames at which it is computed, in between it is interpolated linearly, and the
+    levels there, of shape (n_knots, height * width).
+    """
     height, width, bins = binned.values.shape
     window = imaging.window * imaging.frame_rate / binned.length
     resting = RestingLevel(float(imaging.percentile), max(2, round(window)), imaging.baseline)
