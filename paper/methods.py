@@ -14,8 +14,13 @@ from paper.study import Record
 from thinrank import baselines
 from thinrank.core.factors import Factors
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
+from thinrank.losses import LeastSquares
+from thinrank.minimize import minimize
 from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.starts import Lasso
+
+Sizes = tuple[int, int, int | None]
+"""Rank, s1 and s2."""
 
 BASELINES: dict[str, Any] = {
     "DPP": baselines.DoubleProjectedPenalization,
@@ -27,8 +32,11 @@ BASELINES: dict[str, Any] = {
 }
 """The six baselines of the paper, by the names that it prints."""
 
-GDT: dict[str, Any] = {"solver": "gdt", "start": Lasso(), "tol": 1e-5}
-"""What makes an estimator Algorithm 1 of the paper, from the lasso."""
+# Relative change of the factors at which gradient descent stops: in the search for the sizes, and
+# in the final fit.
+_TOL_SEARCH, _TOL = 1e-5, 1e-7
+# Alternations between s2 and s1; most searches settle after two.
+_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -59,24 +67,69 @@ class Answer:
     seconds: float = 0.0  # time for tuning and fitting
 
 
-def searched(task: RegressionTask, grid: dict[str, Any], options: dict[str, Any]) -> Answer:
-    """Fit the sparse reduced-rank regression whose sizes and ridge minimize the held-out error."""
-    options = {"fit_intercept": task.intercept, "standardize": False, **options}
-    search = SparseReducedRankRegressorCV(cv=list(task.splits), **grid, **options).fit(*task.pooled)
-    best = search.best_params_
-    return _answer(SparseReducedRankRegressor(**{**options, **best}).fit(task.X, task.Y), best)
+class FixedDataGDT:
+    """GDT on one data set with varying sizes; loss and start are computed once."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, intercept: bool = False) -> None:
+        self.x_mean = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+        self.y_mean = Y.mean(axis=0) if intercept else np.zeros(Y.shape[1])
+        self.loss = LeastSquares(X - self.x_mean, Y - self.y_mean)
+        self.start = Lasso().solution(self.loss)
+
+    def fit(self, sizes: Sizes, tol: float = _TOL) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of shape (n_features, n_targets), and intercepts."""
+        rank, rows, columns = sizes
+        rank = min(rank, rows, columns or rank)
+        limits: dict[str, Any] = {"rank": rank, "row_sparsity": rows, "column_sparsity": columns}
+        solution = minimize(self.loss, **limits, start=self.start, solver="gdt", tol=tol)
+        theta = solution.factors.theta
+        return theta, self.y_mean - self.x_mean @ theta
 
 
 def gdt(task: RegressionTask) -> Answer:
-    """Run Algorithm 1 from the lasso, without ridge."""
-    sizes = {"row_sparsities": task.row_sizes, "column_sparsities": task.column_sizes}
-    return searched(task, {"ranks": task.ranks, "ridges": [0.0], **sizes}, GDT)
+    """Run Algorithm 1 from the lasso, without ridge.
+
+    s2 and s1 minimize the held-out error alternately, for every candidate rank.
+    """
+    X, Y = task.pooled
+    parts = [
+        (FixedDataGDT(X[train], Y[train], task.intercept), test) for train, test in task.splits
+    ]
+    errors: dict[Sizes, float] = {}
+
+    def held_out(sizes: Sizes) -> float:
+        if sizes not in errors:
+            fits = [(*part.fit(sizes, _TOL_SEARCH), test) for part, test in parts]
+            errors[sizes] = sum(
+                float(np.sum((Y[test] - X[test] @ theta - intercept) ** 2))
+                for theta, intercept, test in fits
+            )
+        return errors[sizes]
+
+    for rank in task.ranks:
+        rows = task.row_sizes[len(task.row_sizes) * 3 // 5]
+        columns = task.column_sizes[len(task.column_sizes) * 3 // 5]
+        for _ in range(_ROUNDS):
+            before = rows, columns
+            columns = min(task.column_sizes, key=lambda s: held_out((rank, rows, s)))
+            rows = min(task.row_sizes, key=lambda s: held_out((rank, s, columns)))
+            if (rows, columns) == before:
+                break
+    sizes = min(errors, key=errors.__getitem__)
+    theta, intercept = FixedDataGDT(task.X, task.Y, task.intercept).fit(sizes)
+    names = ("rank", "row_sparsity", "column_sparsity")
+    return Answer(theta, intercept, dict(zip(names, sizes, strict=True)))
 
 
 def pursuit(task: RegressionTask) -> Answer:
-    """Fit pursuit, with all sizes possible."""
+    """Fit pursuit, with rank, sizes and ridge chosen by held-out error."""
+    literal: dict[str, Any] = {"fit_intercept": task.intercept, "standardize": False}
     columns = [None] if task.column_sizes == (None,) else None
-    return searched(task, {"column_sparsities": columns}, {})
+    search = SparseReducedRankRegressorCV(
+        column_sparsities=columns, cv=list(task.splits), **literal
+    ).fit(*task.pooled)
+    est = SparseReducedRankRegressor(**search.best_params_, **literal).fit(task.X, task.Y)
+    return _answer(est, search.best_params_)
 
 
 def baseline(name: str, task: RegressionTask) -> Answer:

@@ -46,6 +46,13 @@ def test_quick_methods_on_one_draw(sample):
     assert all(answer.seconds > 0 for answer in answers.values())
 
 
+def test_gdt_centres(rng):
+    X, Y, truth = tr.datasets.make_two_way_sparse(60, 12, 6, 2, 4, 4, noise=0.01, random_state=1)
+    theta, intercept = methods.FixedDataGDT(X + 5, Y - 3, intercept=True).fit((2, 4, 4))
+    np.testing.assert_allclose(theta, truth.theta, atol=0.02)
+    np.testing.assert_allclose(intercept, -3 - 5 * theta.sum(axis=0), atol=0.02)
+
+
 def data():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12))
