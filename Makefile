@@ -90,8 +90,6 @@ bench: $(VENV)/installed-torch
 		--markdown $(RESULTS)/inference_discoveries.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py discoveries --cells variance --auto \
 		--markdown $(RESULTS)/inference_variance.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py discoveries --cells factors \
-		--markdown $(RESULTS)/inference_factors.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py intervals \
 		--markdown $(RESULTS)/inference_intervals.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py generalization \
