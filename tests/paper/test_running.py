@@ -16,6 +16,9 @@ import pytest
 from paper.__main__ import main
 from paper.study import VOLATILE, Job, StudyError, load_records, plain, run_study
 from tiny import FAILING, TINY, jobs
+from typer.testing import CliRunner
+
+from thinrank.cli import app
 
 HERE = Path(__file__).parent
 
@@ -162,3 +165,9 @@ def test_usage_errors(capsys, arguments, told):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     assert told in capsys.readouterr().err
+
+
+def test_the_old_command_says_where_the_experiments_are():
+    result = CliRunner().invoke(app, ["reproduce", "table1", "--quick"])
+    assert result.exit_code == 2
+    assert "make reproduce STUDY=table1" in result.output
