@@ -6,6 +6,7 @@ A subcommand imports what it needs when it runs, so that ``thinrank --version`` 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -48,3 +49,16 @@ def main(
     ] = False,
 ) -> None:
     """Low-rank, row-sparse and column-sparse coefficient matrices."""
+
+
+@app.command(
+    hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def reproduce() -> None:
+    """Say where the paper's experiments are now."""
+    print(
+        "The paper's experiments are no longer part of the installed package. "
+        "In a clone of the repository run: make reproduce STUDY=table1",
+        file=sys.stderr,
+    )
+    raise typer.Exit(2)
