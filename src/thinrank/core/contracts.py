@@ -76,7 +76,9 @@ class Loss(Protocol):
         ``majorizer(factors) -> QuadraticForm``: the quadratic form that pursuit minimizes. A
         quadratic loss returns itself. Any other returns a form with the value and the gradient of
         f at Θ = UVᵀ. If f is below the form, minima of forms decrease f. If not, the loss needs
-        the capability ``restrict``, too, with a result that has the capability ``gauss_newton``.
+        the capability ``restrict``, too, with a result that has the capability ``gauss_newton``,
+        and ``column_steps(factors)``: V with the best coefficients of every response for the
+        scores XU, and what each gains, or None.
     ``gauss_newton``
         What Gauss-Newton steps need: ``value(factors) -> float``; ``at(factors)``, an object with
         the arrays ``scores`` (XU), ``linear``, ``derivative``, ``curvature`` and ``free`` of one

@@ -328,13 +328,13 @@ class Problem:
         response that the fit leaves out is regressed on its scores.
         """
         loss = self.loss
-        V = loss.column_steps(factors)
-        if V is None:
+        steps = loss.column_steps(factors)
+        if steps is None:
             return loss.at(factors).linear, freedom
         outside = arrays.to_numpy(arrays.row_norms_squared(factors.V)) == 0
         left = np.where(outside, freedom - factors.rank, freedom)
         used = ~outside | (left > 0)  # others have too few entries
-        V = V * arrays.from_numpy(used * 1.0, V)[:, None]
+        V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
         return loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
 
     def with_target_scale(self, scale: np.ndarray) -> Problem:

@@ -379,8 +379,8 @@ class GeneralizedLinear:
         product = self.family.hessian_product(self.responses, point.linear, change)
         return product if self._weight is None else product * self._weight
 
-    def column_steps(self, factors: Factors) -> Array | None:
-        """V with regressions of the responses that UVᵀ leaves out on XU; None if not quadratic."""
+    def column_steps(self, factors: Factors) -> tuple[Array, Array] | None:
+        """V with exact steps for all responses, and their gains; None if not quadratic."""
         return _column_steps(self, factors) if self.family.quadratic else None
 
     def with_ridge(self, ridge: float) -> GeneralizedLinear:
@@ -462,12 +462,14 @@ def _few_missing(entry_weight: Array, weights: Array, samples: float) -> bool:
     return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
 
 
-def _column_steps(loss: Any, factors: Factors) -> Array:
-    """V with Newton steps from zero of the responses that Θ does not predict, for the scores XU.
+def _column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
+    """Newton steps from zero of the responses that Θ does not predict, for the scores XU.
 
     An approximation with the mean curvature of a response knows nothing of which entries are
     missing, so that it finds a response much worse than it is before that is fitted. Here every
     entry has its own curvature. For squared errors the steps are exact.
+
+    Shapes: ``V`` (n_targets, r), ``gains`` (n_targets,).
     """
     xp = arrays.namespace(factors.V)
     point, null, n = loss.at(factors), loss.null, loss.samples
@@ -493,7 +495,11 @@ def _column_steps(loss: Any, factors: Factors) -> Array:
     hessian = hessian + floor[:, None, None] * arrays.identity(width, like=design)
     slope = derivative.T @ design
     step = -xp.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
-    return arrays.put_rows(factors.V + 0.0, outside, step[:, :rank] / unit[:, None])
+    expected = -0.5 * xp.sum(slope * step, axis=1)
+    V = arrays.put_rows(factors.V + 0.0, outside, step[:, :rank] / unit[:, None])
+    penalty = 0.5 * xp.sum((factors.V @ overlap[:rank, :rank]) * factors.V, axis=1)
+    gains = null.values - point.values - penalty
+    return V, arrays.put_rows(gains, outside, expected)
 
 
 def _weighted_products(design: Array, weight: Array) -> Array:

@@ -132,6 +132,10 @@ class PerTask:
         """f over the Θ that vanish outside ``rows`` and ``columns``; values equal those of f."""
         return self._general.restrict(rows, columns)
 
+    def column_steps(self, factors: Factors) -> tuple[Array, Array] | None:
+        """V with exact steps for all tasks, and their gains."""
+        return self._general.column_steps(factors)
+
     @cached_property
     def _general(self) -> GeneralizedLinear:
         """The same loss with one column per task, where a row has one entry that is not missing."""
