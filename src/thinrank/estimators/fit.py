@@ -53,9 +53,6 @@ _KEPT = "the predictors that are always kept"
 # 11 simulations one look had 3.6 % more error than two, in 86 % of the time. There is one for
 # dispersions, which change less than noise levels do.
 _LOOKS = 2
-# Number of fits, each with the noise levels or dispersions that the fit before left. More rarely
-# change the supports.
-_MAX_ROUNDS = 3
 # Largest number of partitions of the rows for families without units, whose fits take long.
 _MOST_PARTITIONS = 2
 # Number of ridges that are too small for families with probabilities or means, those below 1e-3:
@@ -311,7 +308,7 @@ def fit_rounds(
         now = replace(cast(Pursuit, solver), exchanges=False).sized(rank, rows, columns)
     begin = as_start(problem.start(start), solver.exchanges_rows)
     supports = None
-    fits_left = _MAX_ROUNDS
+    fits_left = problem.max_rounds
     while True:
         loss = problem.loss.with_ridge(ridge)
         with ExitStack() as bar:
@@ -527,6 +524,7 @@ def _in_units_of_noise(
         search.run()
         return search, problem
     looks = _LOOKS if problem.has_units.any() else 1
+    quadratic = "quadratic" in problem.loss.capabilities
     step = 1 / (looks + 3)  # of a progress bar, for every look
     before: Search | None = None
     records: list[Record] = []
@@ -534,16 +532,18 @@ def _in_units_of_noise(
         part = i * step, (i + 1) * step
         first = splits_of(scaled.loss, 1)
         search = Search(first, space, records=records, part=part, **options)
-        coarse = search.first_look(exchange=i > 0)  # without exchanges the first look is quick
+        # without exchanges the first look is quick; rows of other losses are too poor for that
+        coarse = search.first_look(exchange=i > 0 or not quadratic)
         found = search.best
         if search.stopped:
             return _with_a_model(search, before), scaled
         if found.sizes.rank == 0:
             break
         before, scaled = search, _left_by(problem, found, options["solver"], seed)
+    last = found.sizes if found.sizes.rank else None
     splits, part = splits_of(scaled.loss), (looks * step, 1.0)
     search = Search(splits, space, records=records, part=part, **options)
-    search.run(coarse, found.sizes if found.sizes.rank else None)
+    search.run(coarse, last)
     return _with_a_model(search, before), scaled
 
 
@@ -557,6 +557,9 @@ def _with_a_model(search: Search, before: Search | None) -> Search:
 
 def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
     """The problem with the noise levels or dispersions that a model leaves."""
+    known = problem.left_by_model(found)
+    if known is not None:
+        return known
     sizes, quick = found.sizes, replace(solver, thorough=False)
     ridge, exchange = sizes.ridge, sizes.exchange
     fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -42,6 +43,14 @@ _LEAST_RIDGE = 1e-6
 # A linear predictor of an observed entry beyond this, a probability below 1e-9 or a mean below
 # 1e-9, means that the fit would have gone on to infinity.
 _SEPARATED = 20.0
+# With many missing entries noise levels are estimated by regressions of the responses on the
+# predictors of a fit if there are at most this number of them, since more would take long, and only
+# for responses of which such a regression leaves this fraction of the entries as degrees of
+# freedom. Rules of thumb.
+_MOST_REGRESSED = 100
+_LEAST_LEFT = 0.25
+# Level of the test that a fit lacks something of a response.
+_LACKS = 0.01
 
 
 class TrainingData(NamedTuple):
@@ -216,6 +225,14 @@ class Problem:
 
     # ------------------------------------------------------------------ noise of the responses
 
+    @property
+    def max_rounds(self) -> int:
+        """Number of fits, each with the noise levels or dispersions that the fit before left.
+
+        More than two further fits of least squares rarely change the supports.
+        """
+        return 3 if self.family is None else 6
+
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
         """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows.
 
@@ -253,6 +270,13 @@ class Problem:
         if change < max(0.1 * float((2 * n) ** -0.5), _NEGLIGIBLE):
             return self
         return self.with_target_scale(scale)
+
+    def left_by_model(self, model: Any) -> Problem | None:
+        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
+        if self.family is None or not self.loss.nearly_quadratic or model.responses is None:
+            return None
+        scale = np.maximum(model.responses.noise, LEAST_NOISE) * self.deviations
+        return self._with_family(self.loss.family.with_scale(scale))
 
     def _averaged(self, noise: np.ndarray, left: np.ndarray) -> np.ndarray:
         """Noise levels averaged with the scales of the responses, and at least a tenth of these."""
@@ -308,7 +332,9 @@ class Problem:
     def _family_after(self, factors: Factors) -> Family:
         """The family of the responses in the loss with the parameters that a fit leaves.
 
-        Noise levels are averaged as in :meth:`left_by`.
+        Noise levels are averaged as in :meth:`left_by`. The noise in responses that the fit leaves
+        out is estimated from regressions on its scores; with many missing entries the noise in
+        responses of which the fit lacks something, from regressions on its predictors.
         """
         loss = self.loss
         left = freedom_left(factors, _entries(loss), self.kept)
@@ -323,9 +349,13 @@ class Problem:
     def _predicted(self, factors: Factors, freedom: np.ndarray) -> tuple[Array, np.ndarray]:
         """Linear predictors of all responses by the predictors of a fit, and degrees of freedom.
 
-        A fit that leaves a response out would count what it lacks as noise. The response would then
-        count for little in the next fit, and no search would find that more is worthwhile. So a
-        response that the fit leaves out is regressed on its scores.
+        A fit of too low a rank, or one that leaves a response out, would count what it lacks as
+        noise. The response would then count for little in the next fit, and no search would find
+        that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
+        With many missing entries, where this is not enough, every response is regressed on the
+        predictors of the fit, with no limit on the rank, unless these are too many. The regression
+        is used where an F test says that the fit lacks something; elsewhere the fit, which has
+        fewer coefficients, says more about the noise.
         """
         loss = self.loss
         steps = loss.column_steps(factors)
@@ -335,7 +365,16 @@ class Problem:
         left = np.where(outside, freedom - factors.rank, freedom)
         used = ~outside | (left > 0)  # others have too few entries
         V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
-        return loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
+        linear, freedom = loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
+        rows = factors.row_support
+        if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
+            return linear, freedom
+        entries, free = _entries(loss), 1 if self.kept is None else 1 + self.kept.rank
+        left = entries - free - rows.shape[0]
+        whole = _regressed(loss, rows)
+        lacks = _explains_more(loss, linear, whole, freedom, left) & (left >= _LEAST_LEFT * entries)
+        mask = arrays.from_numpy(lacks * 1.0, linear)
+        return mask * whole + (1 - mask) * linear, np.where(lacks, left, freedom)
 
     def with_target_scale(self, scale: np.ndarray) -> Problem:
         """The same problem with the responses divided by other scales."""
@@ -586,6 +625,33 @@ def _ridge_freedom(fit: Any, ridge: float) -> float:
     if not ridge or root is None or root.shape[0] == 0:
         return 0.0
     return root.shape[1] - root.shape[0] + ridge * arrays.norm(root) ** 2
+
+
+def _explains_more(
+    loss: GeneralizedLinear, fit: Array, whole: Array, freedom: np.ndarray, left: np.ndarray
+) -> np.ndarray:
+    """Whether an F test says that a fit lacks something that regressions explain, per response.
+
+    Shapes: ``fit``, ``whole`` (n_samples, n_targets), ``freedom``, ``left`` (n_targets,).
+    """
+    weight, Y = arrays.to_numpy(_relative_weights(loss)), arrays.to_numpy(loss.Y)
+    before, after = (
+        np.sum(np.where(weight > 0, weight * (Y - arrays.to_numpy(each)) ** 2, 0.0), axis=0)
+        for each in (fit, whole)
+    )
+    more, left = np.maximum(freedom - left, 1.0), np.maximum(left, 1.0)
+    ratio = np.maximum(before - after, 0) / more / np.maximum(after / left, 1e-300)
+    return np.asarray(fdtrc(more, left, ratio) < _LACKS)
+
+
+def _regressed(loss: GeneralizedLinear, rows: Array) -> Array:
+    """Linear predictors of separate regressions of all responses on some predictors."""
+    inner = loss.restrict(rows, loss.targets)
+    every = arrays.identity(rows.shape[0], like=loss.prototype)
+    nothing = arrays.zeros((loss.shape[1], rows.shape[0]), like=loss.prototype)
+    steps = inner.column_steps(Factors(every, nothing))
+    assert steps is not None  # as for the loss itself
+    return inner.at(Factors(every, steps[0])).linear
 
 
 def _relative_weights(loss: GeneralizedLinear) -> Array:

@@ -58,11 +58,11 @@ class HeldOutScore(Score):
     entries: float
 
     @abc.abstractmethod
-    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float]:
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
         """Products of the predictions X_S·map with the responses and with one another, for tables.
 
-        Then the score of the zero matrix. ``around`` is the fit that the loss is approximated
-        around, None for an exact form.
+        Then the score of the zero matrix, and the changes of the errors of columns in use, or None.
+        ``around`` is the fit that the loss is approximated around, None for an exact form.
         """
 
     def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, Errors]:
@@ -127,10 +127,10 @@ class SquaredError(HeldOutScore):
         """As in the base class."""
         return _sums(self._without).responses
 
-    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float]:
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
         """As in the base class."""
         image = self._predictors(rows) @ map
-        return image.T @ self._targets, image.T @ image, self.null
+        return image.T @ self._targets, image.T @ image, self.null, None
 
     def _predictors(self, rows: Array) -> Array:
         """The held-out rows of some predictors, centered and scaled like the training rows."""
@@ -168,11 +168,11 @@ class MomentError(HeldOutScore):
             None, loss.target_squares() if fit is None else loss.residual_squares(fit.factors)
         )
 
-    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float]:
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
         """As in the base class."""
         form, n = self.loss.quadratic(), self.loss.samples
         cross, gram = n * form.cross_rows(rows), n * form.gram(rows)
-        return map.T @ cross, map.T @ (gram @ map), self.null
+        return map.T @ cross, map.T @ (gram @ map), self.null, None
 
 
 @dataclass(eq=False)
@@ -240,18 +240,23 @@ class Deviance(HeldOutScore):
         xp = arrays.namespace(deviances)
         return Errors(_double(xp.sum(deviances, axis=1)), _double(xp.sum(deviances, axis=0)))
 
-    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float]:
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
         """As in the base class, with working responses around a fit."""
         assert around is not None
-        factors, scale = around.factors, around.column_scale
+        factors = around.factors if around.completed is None else around.completed
+        scale = around.column_scale
         linear = self._linear(factors, around.rows)
         derivative = self.training.family.derivative(self.Y, linear) * self.weight
         fitted = self._image(factors, around.rows, scale)
         targets = fitted - derivative * (self.training.unit / scale)
         at_zero = self._deviances(linear) - fitted * (fitted - 2 * targets)
+        at_zero = _double(arrays.namespace(at_zero).sum(at_zero, axis=0))
         image = self.X.columns(rows) @ map
-        base = float(np.sum(_double(at_zero))) / self.entries
-        return image.T @ targets, image.T @ image, base
+        products, inner = image.T @ targets, image.T @ image
+        if around.completed is None:
+            return products, inner, float(at_zero.sum()) / self.entries, None
+        # so that responses that are left out have their deviance without predictors
+        return products, inner, self.null, at_zero - self._null_errors.responses
 
 
 @dataclass(eq=False)
@@ -423,8 +428,11 @@ def tables_of(
         score.products(known.rows[i, :], known.map[i, ...], around)
         for i, (score, around) in enumerate(zip(scores, arounds, strict=True))
     ]
-    products, inner, bases = zip(*parts, strict=True)
-    changes = error_tables(known, xp.stack(products), xp.stack(inner))
+    products, inner, bases, offsets = zip(*parts, strict=True)
+    moved = None
+    if any(own is not None for own in offsets):
+        moved = np.stack([np.zeros(k) if own is None else own for own in offsets])[:, None, :]
+    changes = error_tables(known, xp.stack(products), xp.stack(inner), moved)
     entries, nulls = (
         np.asarray([getattr(score, name) for score in scores])[:, None, None]
         for name in ("entries", "null")

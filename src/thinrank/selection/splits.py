@@ -98,9 +98,11 @@ class Split:
     @cached_property
     def around(self) -> Fit | None:
         """The ridge fit that an approximation of the loss is around; None for least squares."""
-        if self._exact:
-            return None
-        factors = penalized_fit(self.training)
+        return None if self._exact else self._dense(None)
+
+    def _dense(self, ridge: float | None) -> Fit:
+        """A ridge fit without limits; None for the ridge of elimination."""
+        factors = penalized_fit(self.training, ridge)
         form = self.training.majorizer(factors)
         return as_fit(form, first_rows(form), self.training.targets, factors)
 
@@ -114,7 +116,7 @@ class Split:
         if self._exact:
             return self.training.quadratic()
         assert fit is not None
-        return self.training.majorizer(fit.factors)
+        return self.training.majorizer(fit.factors if fit.completed is None else fit.completed)
 
     @cached_property
     def first_rows(self) -> Array:
@@ -126,6 +128,8 @@ class Split:
 
         If the loss is not quadratic, exchanges of rows begin with those of the fit ``near``.
         """
+        if not self._exact and sizes[:3] == (min(self.training.shape), *self.training.shape):
+            return self._dense(sizes.ridge)
         if self._exact:
             loss: Any = FormLoss(self.form, self.training.noise, sizes.ridge)
         else:
@@ -138,7 +142,9 @@ class Split:
             U = arrays.take_rows(known.U, rows)
             start = Factors.on_rows(U, rows, near.shape[0], known.V)
         found = solve(loss, solver, start, self._seed, records=False)
-        return None if found is None else found.state
+        if found is None:
+            return None
+        return found.state if self._exact else self._completed(loss, found.state)
 
     def scored(
         self, sizes: Sizes, solver: Pursuit, near: Fit | None = None
@@ -182,6 +188,20 @@ class Split:
         many = self.training.observations < (1 - _MANY_MISSING) * n * k
         tol = _TOL_MISSING if self.training.family.quadratic else _TOL
         return replace(solver, tol=max(solver.tol, tol), neighbours=solver.neighbours or many)
+
+    def _completed(self, loss: GeneralizedLinear, fit: Fit) -> Fit:
+        """A fit whose tables are around coefficients of all responses, if entries are missing.
+
+        An approximation around coefficients that are zero takes missing entries to be at the mean,
+        so that a response that the fit leaves out would be predicted badly in all tables.
+        """
+        n, k = loss.Y.shape
+        full = fit.columns.shape[0] == k or loss.observations == n * k
+        if full or fit.U.shape[1] == 0 or (steps := loss.column_steps(fit.factors)) is None:
+            return fit
+        completed = Factors(fit.factors.U, steps[0])
+        whitened = fit.root @ loss.majorizer(completed).cross_rows(fit.rows)
+        return replace(fit, whitened=whitened, completed=completed)
 
 
 class TaskSplit(Split):

@@ -112,12 +112,17 @@ def _ordered(rows: Array, map: Array, weights: Array) -> Directions:
     return Directions(rows, map, weights, order)
 
 
-def error_tables(known: Directions, products: Array, inner: Array) -> np.ndarray:
+def error_tables(
+    known: Directions, products: Array, inner: Array, offsets: np.ndarray | None = None
+) -> np.ndarray:
     """Changes of the squared error: entry (i, r − 1, s − 1) is that of rank r and s columns.
 
-    ``products`` are (A Rᵀ L)ᵀ B, of shape (m, q, k), and ``inner`` (A Rᵀ L)ᵀ (A Rᵀ L).
+    ``products`` are (A Rᵀ L)ᵀ B, of shape (m, q, k), and ``inner`` (A Rᵀ L)ᵀ (A Rᵀ L). ``offsets``,
+    of shape (m, 1, k), are further changes of every column in use.
     """
     by_rank = column_changes(known.weights, products, inner)
+    if offsets is not None:
+        by_rank = by_rank + arrays.from_numpy(offsets, by_rank)
     ordered = arrays.namespace(by_rank).take_along_axis(by_rank, known.order, axis=2)
     return arrays.to_numpy(arrays.namespace(ordered).cumulative_sum(ordered, axis=2))
 

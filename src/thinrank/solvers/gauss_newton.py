@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.factors import Factors
 from thinrank.solvers.row_fit import Fit, as_fit, fit_rows
 
@@ -42,7 +42,7 @@ def refitted(
         form = loss.majorizer(around)
         settled = best is not None and best.objective - value <= tol * size_of(loss, value)
         best = as_fit(form, fit.rows, fit.columns, around, value)
-        fit = fit_rows(form, best.rows, best.columns, best.Q, best.U.shape[1], most_columns)
+        fit = _next_columns(loss, form, best, most_columns)
         same = fit.columns.shape == best.columns.shape and bool(
             arrays.namespace(fit.columns).all(fit.columns == best.columns)
         )
@@ -72,6 +72,19 @@ def _value_at_zero(loss: Any) -> float:
 def size_of(loss: Any, objective: float) -> float:
     """What decreases of the loss are compared with."""
     return max(objective, _NEARLY_PERFECT * loss.magnitude)
+
+
+def _next_columns(loss: Any, form: Any, fit: Fit, most: int) -> Fit:
+    """The fit with the best columns for its scores, or the fit of the form around it."""
+    count = fit.columns.shape[0]
+    steps = None if count == form.shape[1] else loss.column_steps(form.factors)
+    if steps is None:
+        return fit_rows(form, fit.rows, fit.columns, fit.Q, fit.U.shape[1], most)
+    V, gains = steps
+    xp = arrays.namespace(gains)
+    columns = top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
+    keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
+    return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
 
 
 def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:

@@ -35,6 +35,9 @@ class Fit:
     change: float = float("inf")  # relative decrease of the objective in the last iteration
     final: bool = False  # whether no exchange improves the fit
     ending: str = "nothing left to improve"  # why it is final, in words
+    # Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and not
+    # to that around Θ
+    completed: Factors | None = None
 
     @cached_property
     def costs(self) -> Array:
