@@ -524,7 +524,7 @@ def _in_units_of_noise(
         search.run()
         return search, problem
     looks = _LOOKS if problem.has_units.any() else 1
-    quadratic = "quadratic" in problem.loss.capabilities
+    missing = getattr(problem.loss, "entry_weight", None) is not None
     step = 1 / (looks + 3)  # of a progress bar, for every look
     before: Search | None = None
     records: list[Record] = []
@@ -532,8 +532,8 @@ def _in_units_of_noise(
         part = i * step, (i + 1) * step
         first = splits_of(scaled.loss, 1)
         search = Search(first, space, records=records, part=part, **options)
-        # without exchanges the first look is quick; rows of other losses are too poor for that
-        coarse = search.first_look(exchange=i > 0 or not quadratic)
+        # without exchanges the first look is quick; with missing entries its rows are too poor
+        coarse = search.first_look(exchange=i > 0 or missing)
         found = search.best
         if search.stopped:
             return _with_a_model(search, before), scaled
@@ -557,9 +557,6 @@ def _with_a_model(search: Search, before: Search | None) -> Search:
 
 def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
     """The problem with the noise levels or dispersions that a model leaves."""
-    known = problem.left_by_model(found)
-    if known is not None:
-        return known
     sizes, quick = found.sizes, replace(solver, thorough=False)
     ridge, exchange = sizes.ridge, sizes.exchange
     fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)

@@ -271,13 +271,6 @@ class Problem:
             return self
         return self.with_target_scale(scale)
 
-    def left_by_model(self, model: Any) -> Problem | None:
-        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
-        if self.family is None or not self.loss.nearly_quadratic or model.responses is None:
-            return None
-        scale = np.maximum(model.responses.noise, LEAST_NOISE) * self.deviations
-        return self._with_family(self.loss.family.with_scale(scale))
-
     def _averaged(self, noise: np.ndarray, left: np.ndarray) -> np.ndarray:
         """Noise levels averaged with the scales of the responses, and at least a tenth of these."""
         deviations = arrays.to_numpy(self.deviations)

@@ -62,11 +62,6 @@ class ResponseErrors(NamedTuple):
             np.sum([split.score.total_errors for split in splits], axis=0),
         )
 
-    @property
-    def noise(self) -> np.ndarray:
-        """Roots of the parts of the errors that the model leaves; of shape (n_targets,)."""
-        return np.sqrt(np.where(self.totals > 0, self.errors / np.maximum(self.totals, 1e-300), 1))
-
     def plus(self, other: ResponseErrors) -> ResponseErrors:
         """Sums over the rows of both."""
         return ResponseErrors(*(one + two for one, two in zip(self, other, strict=True)))

@@ -158,8 +158,6 @@ class Search:
                 points = self._proposed(fine)
                 if last is not None:
                     self.evaluate([last])
-                if self.holds_out and self._splits[0].around is not None:
-                    self._dense()
                 if False in space.exchanges:
                     self.evaluate(point._replace(exchange=False) for point in points)
                 if True in space.exchanges:
@@ -432,21 +430,6 @@ class Search:
         # where predictions are approximations, those of points that are known say nothing
         known = () if self._splits[0].around is None else self._known
         return [each for each in found if each[1] not in known]
-
-    def _dense(self) -> None:
-        """Ridge fits without limits; tables that are approximations may say too little of them."""
-        space = self._space
-        place = len(space.ridges) // 2
-        rank = int(min(space.rows[-1], space.columns[-1]) if space.null else space.ranks[-1])
-        full = Sizes(rank, int(space.rows[-1]), int(space.columns[-1]), 0.0, False)
-        best = self.evaluate([full._replace(ridge=space.ridges[place])])[0]
-        for step in (2, -2):
-            while 0 <= place + step < len(space.ridges):
-                ridge = space.ridges[place + step]
-                found = self.evaluate([full._replace(ridge=ridge)])[0]
-                if not found.score < best.score:
-                    break
-                best, place = found, place + step
 
     def _by_moves(self) -> None:
         """Fit some numbers of rows, then larger and smaller values of all sizes, in finer steps."""

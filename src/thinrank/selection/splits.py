@@ -98,11 +98,9 @@ class Split:
     @cached_property
     def around(self) -> Fit | None:
         """The ridge fit that an approximation of the loss is around; None for least squares."""
-        return None if self._exact else self._dense(None)
-
-    def _dense(self, ridge: float | None) -> Fit:
-        """A ridge fit without limits; None for the ridge of elimination."""
-        factors = penalized_fit(self.training, ridge)
+        if self._exact:
+            return None
+        factors = penalized_fit(self.training)
         form = self.training.majorizer(factors)
         return as_fit(form, first_rows(form), self.training.targets, factors)
 
@@ -128,8 +126,6 @@ class Split:
 
         If the loss is not quadratic, exchanges of rows begin with those of the fit ``near``.
         """
-        if not self._exact and sizes[:3] == (min(self.training.shape), *self.training.shape):
-            return self._dense(sizes.ridge)
         if self._exact:
             loss: Any = FormLoss(self.form, self.training.noise, sizes.ridge)
         else:

@@ -208,7 +208,7 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
     return Factors(found.U, found.V / form.column_scale[:, None])
 
 
-def penalized_fit(loss: Any, ridge: float | None = None) -> Factors:
+def penalized_fit(loss: Any) -> Factors:
     """A ridge fit of a loss that is not quadratic, with no limit on the rank.
 
     It minimizes quadratic approximations of the loss, around zero first and then around the last
@@ -217,7 +217,7 @@ def penalized_fit(loss: Any, ridge: float | None = None) -> Factors:
     point = Factors.zero(loss.shape, loss.prototype, rank=1)
     form = loss.majorizer(point)
     rows = first_rows(form)
-    loss = loss.with_ridge(default_ridge(form) if ridge is None else ridge)
+    loss = loss.with_ridge(default_ridge(form))
     if loss.nearly_quadratic:
         return _minimum_of(loss, loss.majorizer(point), rows)
     value, before, count = loss.value(point), point, 0
