@@ -65,9 +65,11 @@ def as_model_file_error(what: str) -> Iterator[None]:
 def check_free(path: Path, overwrite: bool) -> None:
     """Raise an error unless a model may be written to ``path``."""
     clear_unfinished(path.absolute())
-    if not os.path.lexists(path):
+    try:
+        mode = path.stat().st_mode  # one look: another process may move it away before the next
+    except FileNotFoundError:
         return
-    if not path.is_dir():
+    if not stat.S_ISDIR(mode):
         raise FileExistsError(f"{path} is a file; a model is saved as a folder")
     try:
         if not any(path.iterdir()):
