@@ -67,7 +67,7 @@ def check_free(path: Path, overwrite: bool) -> None:
     clear_unfinished(path.absolute())
     try:
         mode = path.stat().st_mode  # one look: another process may move it away before the next
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     if not stat.S_ISDIR(mode):
         raise FileExistsError(f"{path} is a file; a model is saved as a folder")
