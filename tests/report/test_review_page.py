@@ -69,7 +69,8 @@ def test_decisions_are_saved(analysis, tmp_path, browser):
     saved.value.save_as(tmp_path / "decisions.json")
     context.close()
     decisions = read_decisions(tmp_path / "decisions.json")
-    assert [(d.number, d.accepted) for d in decisions.neurons] == [(1, False), (2, True), (3, True)]
+    assert (*decisions.numbers,) == (1, 2, 3)
+    assert (*decisions.accepted,) == (False, True, True)
     regions = analysis.imaging.region_coordinates_
     assert accepted_neurons(decisions, regions, (60, 40, 44)).tolist() == [1, 2]
     assert problems == []
