@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,28 @@ def by_thinrank(movie: np.ndarray, **settings: Any) -> dict[str, Any]:
     }
 
 
+def by_tiles(movie: np.ndarray, **settings: Any) -> dict[str, Any]:
+    """The paper's fit to overlapping tiles, with sizes chosen in each; a tile keeps its centre."""
+    radius = settings.get("neuron_radius") or CalciumImaging(FRAME_RATE).fit(movie).radius_
+    margin = round(3 * radius)  # as wide as the filter of the background
+    edges = [
+        np.linspace(0, side, 1 + max(1, round(side / (8 * radius))), dtype=int) for side in SHAPE
+    ]
+    found: dict[str, list[Any]] = {"regions": [], "raw": [], "denoised": [], "deconvolved": []}
+    for top, bottom in pairwise(edges[0]):
+        for left, right in pairwise(edges[1]):
+            corner = np.maximum([top - margin, left - margin], 0)
+            tile = movie[:, corner[0] : bottom + margin, corner[1] : right + margin]
+            part = by_thinrank(tile, detection="low_rank", neuron_radius=radius)
+            for i, region in enumerate(part["regions"]):
+                row, column = region.mean(axis=0) + corner
+                if top <= row < bottom and left <= column < right:
+                    found["regions"].append(region + corner)
+                    for kind in ("raw", "denoised", "deconvolved"):
+                        found[kind].append(part[kind][i])
+    return found
+
+
 def by_suite2p(movie: np.ndarray) -> dict[str, Any]:
     """Regions of suite2p's detection with its defaults, F − 0.7 neuropil, and deconvolution."""
     import suite2p
@@ -233,10 +256,13 @@ def _steps(first: float, last: float) -> list[float]:
 def main() -> None:
     parser = arguments_of(__doc__, repetitions=12)
     parser.add_argument("--seed", type=int, default=40001)
+    parser.add_argument("--tiles", action="store_true", help="fit the paper's model to tiles, too")
     parser.add_argument("--suite2p", action="store_true", help="fit the movies with suite2p, too")
     parser.add_argument("--scan", type=int, default=3, help="number of movies of each step")
     options = parser.parse_args()
     fits = {"thinrank": by_thinrank}
+    if options.tiles:
+        fits["low-rank tiles"] = by_tiles
     if options.suite2p:
         fits["suite2p"] = by_suite2p
     lines = []
@@ -247,6 +273,7 @@ def main() -> None:
         lines += ["", *scan(range(options.seed, options.seed + 2 * options.scan, 2))]
     command = f"python benchmarks/calcium_movies.py --seed {options.seed}"
     command += f" --replications {options.repetitions} --scan {options.scan}"
+    command += " --tiles" * options.tiles + " --suite2p" * options.suite2p
     lines += ["", f"Machine: {machine()}.", f"Command: `{command}`."]
     publish(lines, options.markdown)
 

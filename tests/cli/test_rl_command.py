@@ -1,6 +1,7 @@
 """Learning decision processes from the command line."""
 
 import importlib.util
+import json
 import re
 
 import numpy as np
@@ -47,6 +48,14 @@ def test_simulated_carts(tmp_path):
     again = runner.invoke(app, [*SMALL, "--out", str(out)])
     assert again.exit_code == 2
     assert "--overwrite" in again.output
+    (out / "notes.txt").write_text("by hand")
+    again = runner.invoke(app, [*SMALL, "--out", str(out), "--overwrite"])
+    assert again.exit_code == 2
+    assert "it holds notes.txt" in " ".join(again.output.split())
+    (out / "notes.txt").unlink()
+    again = runner.invoke(app, [*SMALL, "--out", str(out), "--overwrite"])
+    assert again.exit_code == 0, again.output
+    assert len(json.loads((out / "summary.json").read_text())["tasks"]) == 2
 
 
 def test_a_folder_of_logs(tmp_path, monkeypatch):

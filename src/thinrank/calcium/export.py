@@ -13,9 +13,9 @@ from thinrank.calcium.decisions import centres_of
 from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Quality
-from thinrank.calcium.folder import read_json, whole_folder, write_summary
 from thinrank.calcium.imaging import CalciumImaging, with_rejected
 from thinrank.calcium.scores import as_regions
+from thinrank.core.folders import read_json, result_folder, write_summary
 from thinrank.core.imports import import_optional
 
 
@@ -79,7 +79,7 @@ def export_results(
     """
     if not hasattr(imaging, "fluorescence_"):
         raise ValueError("imaging has no fluorescence_: it was fitted by an earlier version")
-    with whole_folder(folder, overwrite) as place:
+    with result_folder(folder, overwrite) as place:
         write_results(imaging, place, nwb=nwb, suite2p=suite2p, metadata=metadata)
         write_summary(place, describe(imaging))
 

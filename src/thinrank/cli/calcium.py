@@ -141,8 +141,8 @@ def calcium(
     )
     from thinrank.calcium.decisions import check_movie
     from thinrank.calcium.export import describe, write_results
-    from thinrank.calcium.folder import check_destination, whole_folder, write_summary
     from thinrank.calcium.readers import open_movie
+    from thinrank.core.folders import check_result_folder, result_folder, write_summary
     from thinrank.report import MovieAnalysis, write_movie_page
 
     if simulate == (movie is not None):
@@ -169,7 +169,7 @@ def calcium(
     }
     settings = {name: value for name, value in given.items() if value is not None}
     # check everything that can fail before the fit, which takes long
-    check_before_fit(check_destination, out, overwrite)
+    check_before_fit(check_result_folder, out, overwrite)
     for library in ("matplotlib", "tifffile", *["pynwb"] * nwb):
         import_optional(library)  # an ImportError that names the extra
     labelled = None if labels is None else read_regions(labels)
@@ -200,7 +200,7 @@ def calcium(
     scores = None if labelled is None else shown.score(labelled)
     if labelled is not None:
         _tell_outside(labelled, imaging.mean_image_.shape, output)
-    with whole_folder(out, overwrite) as place:
+    with result_folder(out, overwrite) as place:
         about = {"session_start_time": session_start, "subject": subject}
         about["device"] = device or "Microscope"
         write_results(shown, place, nwb=nwb, suite2p=suite2p, metadata=about)

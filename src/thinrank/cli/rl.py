@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from thinrank.cli.options import Overwrite, Seed, check_output_folder
+from thinrank import __version__
+from thinrank.cli.options import Overwrite, Seed, check_before_fit, typed_command
 from thinrank.cli.running import Output
-from thinrank.core.files import atomic_folder, write_text
+from thinrank.core.files import write_text
+from thinrank.core.folders import check_result_folder, result_folder, write_summary
 from thinrank.core.imports import how_to_install, is_installed
 
 if TYPE_CHECKING:
@@ -44,21 +46,20 @@ def rl(
     """Learn policies for one or more related decision processes from logged transitions.
 
     Columns of a file are action, reward, terminated, episode, and state variables. Writes the
-    model, the values of the logged states with the best actions (CSV), and an HTML page to one
-    folder. Without logs, carts that are to be driven to goals of their own are simulated.
+    model, the values of the logged states with the best actions (CSV), an HTML page and a summary
+    (JSON) to one folder. Without logs, carts that are to be driven to goals of their own are
+    simulated.
     """
     from thinrank.rl.carts import NAMES, Carts
 
-    check_output_folder(out)
-    if out.exists() and not overwrite:
-        raise typer.BadParameter(f"{out} exists; use --overwrite", param_hint="--out")
+    check_before_fit(check_result_folder, out, overwrite)
     carts = None if logs else Carts(tasks, seed)
     if carts is None:
         read = _read(logs or [])
     else:
         named = (f"goal at {goal:+.2f}" for goal in carts.goals)
         read = {name: (carts.log(task, episodes), NAMES) for task, name in enumerate(named)}
-    _learn(output, read, carts, discount, iterations, seed, out)
+    _learn(output, read, carts, discount, iterations, seed, out, overwrite)
 
 
 def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
@@ -95,6 +96,7 @@ def _learn(
     iterations: int,
     seed: int,
     out: Path,
+    overwrite: bool,
 ) -> None:
     """Fit, print a table, and write the folder."""
     from thinrank.estimators.summary import text_table
@@ -131,13 +133,19 @@ def _learn(
     for line in (*told, *text_table(HEADER, rows, range(1, len(HEADER)))):
         output.show(line)
     paged = is_installed("matplotlib")
-    with atomic_folder(out) as folder:
+    with result_folder(out, overwrite) as folder:
         save(fqi, folder / "model")
         write_text(folder / "values.csv", values_table(fqi, read))
         if paged:
             from thinrank.report.policy_page import write_policy_page
 
             write_policy_page(folder / "index.html", told, rows, fqi.history_.bellman_residuals)
+        tasks = {
+            name: {"transitions": len(log), "value": each.value, "interval": [each.low, each.high]}
+            for (name, (log, _)), each in zip(read.items(), values, strict=True)
+        }
+        about = {**given, "tasks": tasks, "command": typed_command(), "thinrank": __version__}
+        write_summary(folder, about)
     if not paged:
         output.show(f"No page is written: for one {how_to_install('report')}")
     output.show(f"The results are in {out}")

@@ -24,17 +24,17 @@ def read_json(path: Path) -> Any:
 
 
 @contextmanager
-def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
+def result_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     """A temporary folder, renamed to the target when the block ends without an error.
 
     After an error or Ctrl-C, the target is unchanged; see :mod:`thinrank.core.files`.
     """
-    check_destination(target, overwrite)
+    check_result_folder(target, overwrite)
     with atomic_folder(Path(target).resolve()) as place:
         yield place
 
 
-def check_destination(target: Path | str, overwrite: bool = False) -> None:
+def check_result_folder(target: Path | str, overwrite: bool = False) -> None:
     """Raise an OSError, usually a FileExistsError, unless a folder can be created or replaced.
 
     Only a folder that this package wrote is replaced, and only if no file was added to it since:
