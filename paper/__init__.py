@@ -8,7 +8,6 @@ and the claims that it decides. To add one, write a module with a tuple ``STUDIE
 from paper import (
     calcium,
     convergence,
-    high_dimension,
     noise,
     norway,
     rl_blackjack,
@@ -24,7 +23,6 @@ _MODULES = (
     norway,
     calcium,
     convergence,
-    high_dimension,
     sensitivity,
     noise,
     rl_sparse_family,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.ndimage import label
-from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import minmax_scale
 
 from paper.statistics import number, pm
 from paper.study import Finding, Job, Record, Study, replicated
@@ -41,9 +40,6 @@ from thinrank.report.document import (
     new_figure,
 )
 from thinrank.selection import estimate_rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SEED = 81_000
 _AMPLITUDES, _QUICK_AMPLITUDES = (3.0, 1.5, 1.0), (3.0,)
@@ -102,11 +98,9 @@ def _known(job: Job) -> list[Record]:
         frame_rate=_FRAME_RATE,
         random_state=job.seed,
     )
-    began = time.perf_counter()
-    imaging = CalciumImaging(frame_rate=_FRAME_RATE, row_sparsity=cell["rows"]).fit(movie)
-    seconds = time.perf_counter() - began
+    imaging, seconds = _fitted(movie, row_sparsity=cell["rows"])
     pairs = match_regions(imaging.region_coordinates_, truth.regions)
-    likeness = [_correlation(imaging.traces_[i], truth.traces[j]) for i, j in pairs]
+    likeness = [np.corrcoef(imaging.traces_[i], truth.traces[j])[0, 1] for i, j in pairs]
     return [
         {
             "kind": "known",
@@ -126,14 +120,8 @@ def _labelled(job: Job) -> list[Record]:
     with np.load(_file(cell["movie"])) as content:
         movie, significance = content["movie"], content["peak_snr"]
         labels = [np.argwhere(mask) for mask in content["masks"]]
-    began = time.perf_counter()
-    imaging = CalciumImaging(
-        frame_rate=_FRAME_RATE,
-        rank=cell["rank"],
-        row_sparsity=cell["rows"],
-        column_sparsity=cell["columns"],
-    ).fit(movie)
-    seconds = time.perf_counter() - began
+    sizes = {"rank": cell["rank"], "row_sparsity": cell["rows"], "column_sparsity": cell["columns"]}
+    imaging, seconds = _fitted(movie, **sizes)
     strong = np.flatnonzero(significance >= _STRONG)
     scores = [
         {
@@ -142,13 +130,13 @@ def _labelled(job: Job) -> list[Record]:
             "labels": kind,
             **score_regions(found, [labels[i] for i in index]).as_dict(),
         }
-        for stage, found in _stages(imaging).items()
         for kind, index in {"strong": strong, "all": np.arange(len(labels))}.items()
+        for stage, found in _stages(imaging).items()
     ]
     matches = {j: i for i, j in match_regions(imaging.region_coordinates_, labels)}
     picture = {
         "kind": "picture",
-        "image": _shades(imaging.mean_image_),
+        "image": imaging.mean_image_,
         "regions": labels,
         "regions_estimated": imaging.region_coordinates_,
         "neuron_of_label": [matches.get(j, -1) + 1 for j in range(len(labels))],
@@ -164,8 +152,15 @@ def _labelled(job: Job) -> list[Record]:
         }
         for place, j in enumerate(order, start=1)
     ]
-    sizes = _sizes(imaging, movie, labels, strong)
-    return [{"kind": "sizes", **sizes, "seconds": seconds}, *scores, picture, *regions]
+    about = {"kind": "sizes", **_sizes(imaging, movie, labels, strong), "seconds": seconds}
+    return [about, *scores, picture, *regions]
+
+
+def _fitted(movie: np.ndarray, **sizes: Any) -> tuple[CalciumImaging, float]:
+    """The fit of a movie, and how many seconds it took."""
+    began = time.perf_counter()
+    imaging = CalciumImaging(frame_rate=_FRAME_RATE, **sizes).fit(movie)
+    return imaging, time.perf_counter() - began
 
 
 def _sizes(
@@ -175,7 +170,7 @@ def _sizes(
     shape = movie.shape[1:]
     kept = np.zeros(shape, dtype=bool)
     kept.flat[imaging.active_pixels_] = True
-    masks = np.array([mask_of(region, shape) for region in labels])
+    bright = np.any([mask_of(labels[i], shape) for i in strong], axis=0)
     above = np.asarray(movie, dtype=np.float64).reshape(len(movie), -1)
     above -= np.median(above, axis=0)
     design = RecursiveFilter(imaging.decay_, len(above))
@@ -184,9 +179,9 @@ def _sizes(
         "height": shape[0],
         "width": shape[1],
         "strong_regions": len(strong),
-        "strong_pixels": masks[strong].any(axis=0).sum(),
-        "strong_pixels_kept": (masks[strong].any(axis=0) & kept).sum(),
-        "pixel_auc": roc_auc_score(masks.any(axis=0).ravel(), imaging.pixel_energy_.ravel()),
+        "strong_pixels": bright.sum(),
+        "strong_pixels_kept": (bright & kept).sum(),
+        "pixel_auc": score_regions([], labels, energy=imaging.pixel_energy_).pixel_auc,
         "active_frames": len(imaging.spike_frames_),
         "active_pixels": kept.sum(),
         "neurons": len(imaging.region_coordinates_),
@@ -204,9 +199,9 @@ def _region(
     trace = movie[:, label[:, 0], label[:, 1]].mean(axis=1, dtype=np.float64)
     record: Record = {
         "found": found is not None,
-        "image": _shades(window(imaging.mean_image_, center)),
-        "labelled": window(mask_of(label, shape), center).astype(int),
-        "trace_labelled": _curve(trace),
+        "image": window(imaging.mean_image_, center),
+        "labelled": window(mask_of(label, shape), center),
+        "trace_labelled": minmax_scale(trace),
     }
     if found is None:
         return record
@@ -216,10 +211,10 @@ def _region(
         "distance": np.linalg.norm(ours.mean(axis=0) - center),
         "inclusion": scores.inclusion,
         "exclusion": scores.exclusion,
-        "correlation": _correlation(trace, imaging.traces_[found]),
-        "footprint": _shades(window(imaging.footprints_[found], center)),
-        "estimated": window(mask_of(ours, shape), center).astype(int),
-        "trace_estimated": _curve(imaging.traces_[found]),
+        "correlation": np.corrcoef(trace, imaging.traces_[found])[0, 1],
+        "footprint": window(imaging.footprints_[found], center),
+        "estimated": window(mask_of(ours, shape), center),
+        "trace_estimated": minmax_scale(imaging.traces_[found]),
     }
 
 
@@ -237,53 +232,25 @@ def active_pieces(imaging: CalciumImaging, least: int) -> list[np.ndarray]:
     return [piece for piece in found if len(piece) >= least]
 
 
-def _shades(image: np.ndarray) -> np.ndarray:
-    """Scale an image to 256 gray levels, from its 1st percentile to its maximum."""
-    low, high = np.percentile(image, 1), float(np.max(image))
-    scaled = (image - low) / (high - low) if high > low else np.zeros(np.shape(image))
-    return np.round(255 * np.clip(scaled, 0, 1)).astype(int)
-
-
-def _curve(trace: np.ndarray) -> list[float]:
-    """Return a trace scaled to [0, 1] and rounded to three digits."""
-    spread = float(np.ptp(trace)) or 1.0
-    return [round(float(value), 3) for value in (trace - trace.min()) / spread]
-
-
-def _correlation(first: np.ndarray, second: np.ndarray) -> float:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 0.0
-    return float(np.corrcoef(first, second)[0, 1])
-
-
 def page(records: pd.DataFrame) -> list[Block]:
-    blocks: list[Block] = []
     kinds = dict(list(records.groupby("kind")))
-    if "sizes" in kinds:
-        blocks += _labelled_blocks(kinds)
-    if "known" in kinds:
-        blocks += _known_blocks(kinds["known"])
-    return blocks
+    labelled = _labelled_blocks(kinds) if "sizes" in kinds else []
+    return [*labelled, *_known_blocks(kinds["known"])]
 
 
 def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
     sizes, picture = kinds["sizes"].iloc[0], kinds["picture"].iloc[0]
-    regions = kinds["region"].sort_values("place")
+    true, found = (
+        [np.array(region) for region in picture[name]] for name in ("regions", "regions_estimated")
+    )
     matches = [(neuron - 1, j) for j, neuron in enumerate(picture["neuron_of_label"]) if neuron]
-    labels = label_names(matches, len(picture["regions"]))
-    shown = [(labels[int(region["region"]) - 1], region) for _, region in regions.iterrows()]
+    labels = label_names(matches, len(true))
     panels = [
-        RegionPanel(title, [np.array(region) for region in found], names, color)
-        for title, found, names, color in (
-            ("labelled", picture["regions"], labels, LABELLED),
-            (
-                "estimated",
-                picture["regions_estimated"],
-                neuron_names(len(picture["regions_estimated"])),
-                ESTIMATED,
-            ),
-        )
+        RegionPanel("labelled", true, labels, LABELLED),
+        RegionPanel("estimated", found, neuron_names(len(found)), ESTIMATED),
     ]
+    regions = kinds["region"].sort_values("place")
+    shown = [(labels[int(region["region"]) - 1], region) for _, region in regions.iterrows()]
     header = ("neuron", "number in the file of labels", "peak SNR", "result", "distance")
     return [
         Text(_setting(sizes)),
@@ -324,8 +291,8 @@ def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
 
 
 def _setting(sizes: pd.Series) -> str:
-    names = ("frames", "height", "width", "rank", "rows", "columns")
-    frames, height, width, rank, rows, columns = (f"{sizes[name]:.0f}" for name in names)
+    names = ["frames", "height", "width", "rank", "rows", "columns"]
+    frames, height, width, rank, rows, columns = sizes[names].astype(int)
     return (
         "The paper fits Y = G⁻¹SA + E, where fluorescence is a filter of the spikes S of neurons "
         "with footprints A, to a movie of 559 frames and 135 × 131 pixels with r = 50, s₁ = 100 "
@@ -341,7 +308,7 @@ def _title(name: str, region: pd.Series) -> str:
     return f"{'neuron' if region['found'] else 'region'} {name}"
 
 
-def _side_by_side(shown: list[tuple[str, pd.Series]]) -> Figure:
+def _side_by_side(shown: list[tuple[str, pd.Series]]) -> Any:
     """Draw labeled regions in the upper row, and the estimated ones in the lower row."""
     columns = max(len(shown), 5)
     figure = new_figure(2 * WIDTH / columns + 0.35)
@@ -375,13 +342,13 @@ def _region_row(name: str, region: pd.Series) -> tuple[Cell, ...]:
 
 
 def _score_table(records: pd.DataFrame) -> Table:
-    names = [field.name for field in fields(Scores)]
-    rows = {}
-    for labels, title in {"strong": f"peak SNR from {_STRONG:g}", "all": "all labelled"}.items():
-        for _, record in records[records["labels"] == labels].iterrows():
-            known = {name: record[name] for name in names if pd.notna(record.get(name))}
-            counts = {name: int(known[name]) for name in known if name.startswith("n_")}
-            rows[f"{title}, {record['stage']}"] = Scores(**known | counts)
+    titles = {"strong": f"peak SNR from {_STRONG:g}", "all": "all labelled"}
+    counts = dict.fromkeys(("n_matched", "n_estimated", "n_labelled"), int)
+    names = ["recall", "precision", "combined", "inclusion", "exclusion", *counts]
+    rows = {
+        f"{titles[record['labels']]}, {record['stage']}": Scores(**record[names])
+        for _, record in records.astype(counts).iterrows()
+    }
     return score_table(rows)
 
 
@@ -402,7 +369,7 @@ def _size_table(sizes: pd.Series) -> Table:
     return Table(("quantity", "value"), list(rows))
 
 
-def _paired_traces(shown: list[tuple[str, pd.Series]]) -> Figure:
+def _paired_traces(shown: list[tuple[str, pd.Series]]) -> Any:
     """Draw the traces of labeled regions and, if there is one, the estimated trace."""
     figure = new_figure(0.5 + 0.62 * len(shown))
     axes = figure.subplots(len(shown), 1, squeeze=False, sharex=True)[:, 0]
@@ -424,10 +391,10 @@ def _known_blocks(known: pd.DataFrame) -> list[Block]:
     for (amplitude, stage), same in known.groupby(["amplitude", "stage"], sort=False):
         cells = [pm(same[field].mean(), same[field].std(), 2) for field in fields]
         close = f"{same['traces_close'].sum():.0f} of {same['traces'].sum():.0f}"
-        close = close if stage == AFTER else ""
-        rows.append((f"{amplitude:g}, {stage}", *cells, close, str(len(same))))
-    names = ("frames", "height", "width", "neurons", "pairs", "rows")
-    frames, height, width, neurons, pairs, limit = (f"{known[n].iloc[0]:.0f}" for n in names)
+        cells += [close if stage == AFTER else "", str(len(same))]
+        rows.append((f"{amplitude:g}, {stage}", *cells))
+    names = ["frames", "height", "width", "neurons", "pairs", "rows"]
+    frames, height, width, neurons, pairs, limit = known[names].iloc[0].astype(int)
     return [
         Section("Movies with known neurons"),
         Text(

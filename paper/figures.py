@@ -68,41 +68,32 @@ def dot(axis: Axes, height: float, mean: float, sd: float, **style: Any) -> None
 
 def dots(found: pd.DataFrame, printed: dict[str, float], label: str) -> Figure:
     """Draw mean and standard deviation of each method, with an open circle at the printed mean."""
-    figure, (axis,) = panels(height=0.9 + 0.27 * max(len(found), 1))
+    figure, (axis,) = panels(height=0.9 + 0.27 * len(found))
     for height, (method, row) in enumerate(found.iterrows()):
         if method in printed:
             axis.plot(printed[method], height, "o", mfc="none", mec="#555555", ms=7)
         dot(axis, height, row["mean"], row["sd"], **style_of(method) | {"marker": "o"})
     every = [*found["mean"], *(printed[m] for m in found.index if m in printed)]
-    log = log_scale(axis, "x", min(every, default=1), max(every, default=1), ratio=3)
+    log = log_scale(axis, "x", min(every), max(every), ratio=3)
     name_rows(axis, list(found.index), label + (" (log scale)" if log else ""))
     return figure
 
 
 def curves(
-    axis: Axes,
-    found: pd.DataFrame,
-    *,
-    band: bool = False,
-    further: Sequence[tuple[float, float, str, str]] = (),
+    axis: Axes, found: pd.DataFrame, others: Sequence[tuple[float, float, str, str]] = ()
 ) -> None:
-    """Draw one line per method from means by method and x, with its name at its end.
+    """Draw one line per method from means by method and x, with one standard error to either side.
 
-    ``band``: whether to show one standard error on either side. ``further``: ends of other lines.
+    Its name is at its end, as that of other lines: ``others`` are x, y, name and color of the ends.
     """
-    ends = list(further)
+    ends = list(others)
     for method, rows in reversed(list(found.groupby(level=0, sort=False))):
-        x, mean = rows.index.get_level_values(1).to_numpy(float), rows["mean"].to_numpy()
-        error = (rows["sd"] / np.sqrt(rows["count"])).to_numpy()
+        x, mean = rows.index.get_level_values(1), rows["mean"]
+        error = rows["sd"] / rows["count"] ** 0.5
         style = style_of(method)
         axis.plot(x, mean, **style, ls="--" if method in ("pursuit", "optimum") else "-")
-        if band and not np.isnan(error).any():
-            # a logarithmic scale has no zero
-            low = (
-                np.maximum(mean - error, 0.2 * mean) if axis.get_yscale() == "log" else mean - error
-            )
-            axis.fill_between(x, low, mean + error, color=style["color"], alpha=0.18, lw=0)
-        ends.append((x[-1], mean[-1], str(method), style["color"]))
+        axis.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.18, lw=0)
+        ends.append((x[-1], mean.iloc[-1], str(method), style["color"]))
     label_ends(axis, ends)
 
 

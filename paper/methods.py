@@ -134,20 +134,19 @@ def pursuit(task: RegressionTask) -> Answer:
 
 def baseline(name: str, task: RegressionTask) -> Answer:
     """Fit a baseline, with penalties and rank (if there are several) chosen by held-out error."""
-    literal = {"fit_intercept": task.intercept, "standardize": False}
-    told: list[dict[str, Any]] = [{"rank": rank} for rank in task.ranks]
-    candidates = []
-    for options in told if name != "MTL" else [{}]:
-        tuned = BASELINES[name](cv=list(task.splits), **options, **literal).fit(*task.pooled)
-        candidates.append((float(np.max(tuned.cv_results_["mean_test_score"])), tuned.best_params_))
-    best = max(candidates, key=lambda candidate: candidate[0])[1]
+    literal: dict[str, Any] = {"fit_intercept": task.intercept, "standardize": False}
+    ranks: list[dict[str, Any]] = [{"rank": rank} for rank in task.ranks]
+    tuned = [
+        BASELINES[name](cv=list(task.splits), **rank, **literal).fit(*task.pooled)
+        for rank in (ranks if name != "MTL" else [{}])
+    ]
+    best = max(tuned, key=lambda est: np.max(est.cv_results_["mean_test_score"])).best_params_
     return _answer(BASELINES[name](**best, **literal).fit(task.X, task.Y), best)
 
 
 def oracle(task: RegressionTask) -> Answer:
     """Fit reduced-rank regression with the true rank to the true rows and columns."""
-    if task.truth is None:
-        raise ValueError("the oracle needs the true coefficients")
+    assert task.truth is not None
     rows, columns = task.truth.row_support, task.truth.column_support
     theta = np.zeros(task.truth.shape)
     found = reduced_rank_regression(task.X[:, rows], task.Y[:, columns], task.truth.rank)
@@ -174,7 +173,7 @@ METHODS: dict[str, Callable[[RegressionTask], Answer]] = {
 """All methods, in the order of the tables."""
 
 
-def fit_methods(task: RegressionTask, methods: Sequence[str] = tuple(METHODS)) -> dict[str, Answer]:
+def fit_methods(task: RegressionTask, methods: Sequence[str]) -> dict[str, Answer]:
     answers = {}
     for name in methods:
         began = time.perf_counter()
@@ -183,20 +182,20 @@ def fit_methods(task: RegressionTask, methods: Sequence[str] = tuple(METHODS)) -
     return answers
 
 
-def score_coefficients(theta: np.ndarray, truth: Factors, X: np.ndarray) -> Record:
+def score_coefficients(theta: np.ndarray, task: RegressionTask) -> Record:
     """Score estimated coefficients in a simulation with noise of variance 1."""
-    target = truth.theta
+    assert task.truth is not None
+    target = task.truth.theta
     error = theta - target
-    n, k = X.shape[0], target.shape[1]
     rows, columns = np.flatnonzero(theta.any(axis=1)), np.flatnonzero(theta.any(axis=0))
-    true_rows, true_columns = np.asarray(truth.row_support), np.asarray(truth.column_support)
+    same_rows = np.array_equal(rows, task.truth.row_support)
     return {
         "spectral": float(np.linalg.norm(error, 2) / np.linalg.norm(target, 2)),
         "frobenius": float(np.linalg.norm(error) / np.linalg.norm(target)),
-        "prediction": float(np.sqrt(1 + np.sum(error**2) / k)),
-        "same_rows": float(np.sqrt(1 + np.sum((X @ error) ** 2) / (n * k))),
+        "prediction": float(np.sqrt(1 + np.sum(error**2) / theta.shape[1])),
+        "same_rows": float(np.sqrt(1 + np.mean((task.X @ error) ** 2))),
         "rows": len(rows),
         "columns": len(columns),
-        "rank": int(np.linalg.matrix_rank(theta)) if len(rows) else 0,
-        "exact": bool(np.array_equal(rows, true_rows) and np.array_equal(columns, true_columns)),
+        "rank": int(np.linalg.matrix_rank(theta)),
+        "exact": same_rows and np.array_equal(columns, task.truth.column_support),
     }

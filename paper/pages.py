@@ -9,15 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from paper.study import Record, Study, command_of, load_records, read_summary, text_of
+from paper.study import Record, Study, load_records, read_summary
 from thinrank.core.files import write_text
-from thinrank.core.imports import import_optional
-from thinrank.report.document import Block, Cell, Picture, Section, Table, Text, as_svg, drawing
+from thinrank.report.document import Block, Picture, Section, Table, Text, as_svg, drawing
 
-HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
-_MARKS = {HOLDS: f"✓ {HOLDS}", FAILS: f"✗ {FAILS}", NOT_RUN: f"– {NOT_RUN}"}
+HOLDS, FAILS, NOT_RUN = "✓ holds", "✗ does not hold", "– not run"
 
-_QUICK = (
+_QUICK = Text(
     "This is the small version (`QUICK=1`), which shows that everything runs; it has too few "
     "replications to draw conclusions."
 )
@@ -25,15 +23,10 @@ _QUICK = (
 
 def write_study(study: Study, out: Path | str) -> None:
     """Write page and figures of a study from the records in the folder of all results."""
-    import_optional("matplotlib")
     folder = Path(out) / study.name
     records, summary = load_records(out, study.name), read_summary(folder)
-    blocks: list[Block] = [Text("No replication of this study is finished.", stress=True)]
     with drawing():
-        if records:
-            blocks = _study_blocks(study, records, summary)
-        blocks += _provenance(study, records, summary)
-        folder.mkdir(parents=True, exist_ok=True)
+        blocks = [*_study_blocks(study, records, summary), *_provenance(records, summary)]
         for block in blocks:
             if isinstance(block, Picture):
                 write_text(folder / f"{block.name}.svg", as_svg(block.figure))
@@ -50,7 +43,7 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
     missing = f"; {tally[2]} were not run" if tally[2] else ""
     blocks: list[Block] = [
         Text(f"Of {len(checked)} claims, {tally[0]} hold and {tally[1]} do not{missing}.", True),
-        *([Text(_QUICK)] if any(summary.get("quick") for summary in summaries.values()) else []),
+        *([_QUICK] if any(summary.get("quick") for summary in summaries.values()) else []),
         Text(
             "Every claim about the experiments in Yu, Gupta and Kolar (2020) that numbers can "
             "decide. Where the paper gives no criterion, the claim states the one used here."
@@ -61,7 +54,7 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
         Section("Studies"),
         Table(
             ("study", "command", "replications", "records"),
-            [_study_row(name, records[name], summaries[name], out) for name in studies],
+            [_study_row(name, records[name], summaries[name]) for name in studies],
             left=2,
         ),
     ]
@@ -69,7 +62,6 @@ def write_index(studies: dict[str, Study], out: Path | str) -> None:
     versions = dict.fromkeys(record["versions"] for rows in records.values() for record in rows)
     if versions:
         blocks.append(Text(f"Machine: {'; '.join(machines)}. Versions: {'; '.join(versions)}."))
-    out.mkdir(parents=True, exist_ok=True)
     write_text(out / "index.md", markdown("The claims of the paper, checked", blocks))
 
 
@@ -86,61 +78,48 @@ def check_claims(
         }
         decided = [finding[0] for finding in found.values() if finding]
         told = "; ".join(
-            f"{name}: " * (len(names) > 1) + (finding[1] if finding else NOT_RUN)
+            f"{name}: " * (len(names) > 1) + (finding[1] if finding else "not run")
             for name, finding in found.items()
         )
         verdict = FAILS if not all(decided) else HOLDS if len(decided) == len(names) else NOT_RUN
-        checked.append((text_of(claim), verdict, told if decided else ""))
+        text = " ".join((claim.__doc__ or "").split()).removesuffix(".")
+        checked.append((text, verdict, told if decided else ""))
     return checked
 
 
-class _Link(str):
-    """A cell that is Markdown already."""
-
-
-def _study_row(
-    name: str, records: list[Record], summary: dict[str, Any], out: Path
-) -> tuple[str, ...]:
-    label = _Link(f"[{name}]({name}/page.md)") if (out / name / "page.md").is_file() else name
+def _study_row(name: str, records: list[Record], summary: dict[str, Any]) -> tuple[str, ...]:
     if not records:
-        return label, _MARKS[NOT_RUN], "", ""
-    return label, f"`{summary['command']}`", str(_replications(records)), str(len(records))
+        return name, NOT_RUN, "", ""
+    counts = str(_replications(records)), str(len(records))
+    return f"[{name}]({name}/page.md)", f"`{summary['command']}`", *counts
 
 
 def _study_blocks(study: Study, records: list[Record], summary: dict[str, Any]) -> list[Block]:
     """The claims that the study decides, then its own blocks."""
     checked = check_claims({study.name: study}, {study.name: records})
     decided = [claim for claim in checked if claim[1] != NOT_RUN]
-    blocks: list[Block] = [Text(_QUICK)] if summary.get("quick") else []
+    blocks: list[Block] = [_QUICK] if summary["quick"] else []
     if decided:
         blocks += [Section("Claims that this study checks"), _claim_table(decided)]
     return [*blocks, Section("The study"), *study.page(pd.DataFrame(records))]
 
 
 def _claim_table(checked: list[tuple[str, str, str]]) -> Table:
-    rows: list[tuple[Cell, ...]] = [(text, _MARKS[word], told) for text, word, told in checked]
-    return Table(("claim", "result", "numbers"), rows, left=3)
+    return Table(("claim", "result", "numbers"), list(checked), left=3)
 
 
-def _provenance(study: Study, records: list[Record], summary: dict[str, Any]) -> list[Block]:
+def _provenance(records: list[Record], summary: dict[str, Any]) -> list[Block]:
     """The last section of a page: command, replications, machine and versions."""
-    days = sorted({record["started"][:10] for record in records})
+    days = sorted(record["day"] for record in records)
     rows = [
-        ("command", f"`{summary.get('command') or command_of(study.name)}`"),
+        ("command", f"`{summary['command']}`"),
         ("replications", str(_replications(records))),
         ("records", str(len(records))),
-        ("machine", summary.get("machine", "unknown")),
+        ("machine", summary["machine"]),
         ("versions", "; ".join(dict.fromkeys(record["versions"] for record in records))),
-        ("run", " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))),
+        ("run", " to ".join(dict.fromkeys([days[0], days[-1]]))),
     ]
-    blocks: list[Block] = [
-        Section("How this was made"),
-        Table(("item", "value"), list(rows), left=2),
-    ]
-    jobs, finished = summary.get("jobs", 0), summary.get("jobs_finished", 0)
-    if finished < jobs:
-        blocks.append(Text(f"Unfinished: {finished} of {jobs} jobs of this study are finished."))
-    return blocks
+    return [Section("How this was made"), Table(("item", "value"), list(rows), left=2)]
 
 
 def _replications(records: list[Record]) -> int:
@@ -169,20 +148,14 @@ def _block(block: Block) -> str:
             return f"![{caption}]({name}.svg)\n\n*{caption}*"
         case Table():
             rules = ["---" if i < block.left else "---:" for i in range(len(block.header))]
-            rows = [map(_cell, row) for row in [block.header, *block.rows]]
-            head, *body = (f"| {' | '.join(row)} |" for row in rows)
+            cells = [[_escape(str(cell)) for cell in row] for row in (block.header, *block.rows)]
+            head, *body = (f"| {' | '.join(row)} |" for row in cells)
             return "\n".join([head, f"| {' | '.join(rules)} |", *body])
     raise TypeError(f"pages of studies have no block {type(block).__name__}")
 
 
-def _cell(cell: Any) -> str:
-    return cell if isinstance(cell, _Link) else _escape(cell).replace("|", "\\|")
-
-
 def _escape(text: str) -> str:
-    """Escape Markdown markup outside of backticks."""
-    pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(
-        piece if piece.startswith("`") else re.sub(r"([\\*_\[\]<~])", r"\\\1", piece)
-        for piece in pieces
-    )
+    """Escape Markdown markup outside of code and links."""
+    pieces = re.split(r"(`[^`]*`|\[[^]]*\]\([^)]*\))", text)
+    pieces[::2] = [re.sub(r"([\\*_\[\]<~|])", r"\\\1", piece) for piece in pieces[::2]]
+    return "".join(pieces)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
 @cache
 def printed() -> dict[str, Any]:
     """Return ``printed.json``: tables 1 to 4, running times and the Norwegian paper data."""
-    text = files("paper").joinpath("printed.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
-    return content
+    return dict(json.loads(Path(__file__).with_name("printed.json").read_text(encoding="utf-8")))
 
 
 def setting_title(setting: str) -> str:

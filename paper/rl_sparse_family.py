@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,13 @@ from benchmarks.rl_linear_family import (
 )
 
 from paper.figures import INK, curves, panels, states_axis
-from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
+from paper.q_iteration import (
+    CompactGroupLasso,
+    CompactLassos,
+    RefittedGroupLasso,
+    RefittedLassos,
+    timed_fit,
+)
 from paper.statistics import cross_table, means, model_table, seconds
 from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.baselines import SeparateRidges
@@ -33,6 +39,7 @@ _FAMILIES: dict[str, Callable[..., Family]] = {
     "constructed": make_optimal_value_family,
 }
 _SIZES = {"n_tasks": 20, "n_features": 200, "n_actions": 3, "row_sparsity": 10, "rank": 3}
+_DISCOUNT = 0.9
 _QUICK_METHODS = ("GDT", "pursuit", "group lasso", "ridge")
 _ITERATIONS = 20
 # All methods are tuned alike: number of folds of the design states, and the iterations in which
@@ -73,54 +80,34 @@ def jobs(quick: bool) -> list[Job]:
 
 def run(job: Job) -> list[Record]:
     """Run fitted Q-iteration with one regression, and evaluate its policies."""
-    family = _FAMILIES[job.cell["family"]](**_SIZES, random_state=job.seed)
+    family = _FAMILIES[job.cell["family"]](**_SIZES, discount=_DISCOUNT, random_state=job.seed)
     everywhere = np.arange(family.tasks[0].n_states)
     rng = np.random.default_rng([job.seed, 1])
     states = rng.choice(everywhere, job.cell["states"], replace=False)
     fqi = MultiTaskFQI(
         family.features,
         _SIZES["n_actions"],
-        family.discount,
+        _DISCOUNT,
         METHODS[job.cell["method"]](),
         n_iterations=_ITERATIONS,
         pooled=job.cell["method"] == "pooled",
         tune_at=_TUNE_AT,
         random_state=job.seed,
     )
-    began = time.process_time()  # CPU time, because jobs share the machine
-    fqi.fit(family.tasks, states)
-    seconds = time.process_time() - began
-    tasks = range(len(family.tasks))
+    model = timed_fit(fqi, family.tasks, states)
+    tasks = range(_SIZES["n_tasks"])
     policies = [fqi.policy(task) for task in tasks]
     values = np.stack([fqi.q_values(task, everywhere) for task in tasks])
     return [
         {
             "value_error": value_error(family, policies),
-            "q_error": float(np.mean((values - family.q_star) ** 2)),
-            "active": len(fqi.factors_.row_support),
+            "q_error": np.mean((values - family.q_star) ** 2),
+            **model,
             "found": len(np.intersect1d(fqi.factors_.row_support, family.row_support)),
-            "rank": fqi.factors_.rank,
-            **_truth(family),
-            "seconds": seconds,
+            "feature_norm": np.linalg.norm(family.features.table, axis=1).max(),
+            "q_variance": np.mean(np.var(family.q_star, axis=(1, 2))),
         }
     ]
-
-
-def _truth(family: Family) -> Record:
-    """Return what the page says about the family."""
-    return {
-        "tasks": len(family.tasks),
-        "features": _SIZES["n_features"],
-        "actions": _SIZES["n_actions"],
-        "rows_true": len(family.row_support),
-        "rank_true": _SIZES["rank"],
-        "discount": family.discount,
-        "feature_norm": float(np.linalg.norm(family.features.table, axis=1).max()),
-        "q_variance": float(np.mean(np.var(family.q_star, axis=(1, 2)))),
-        "iterations": _ITERATIONS,
-        "folds": _FOLDS,
-        "tuned_at": list(_TUNE_AT),
-    }
 
 
 _BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")
@@ -137,16 +124,7 @@ Curve = dict[int, float]
 """Mean value error by number of design states."""
 
 
-def q_error_bound(
-    n_samples: float,
-    *,
-    n_tasks: int,
-    n_features: int,
-    rank: int,
-    row_sparsity: int,
-    discount: float,
-    feature_norm: float,
-) -> float:
+def q_error_bound(states: float, feature_norm: float) -> float:
     """Return the theorem's bound on (1/k)·Σ‖Q* − Q^π‖² for many iterations, with C = 1.
 
     With Q_max = 1/(1 − γ) for rewards in [0, 1] it is ::
@@ -157,9 +135,9 @@ def q_error_bound(
     rows of Θ, actions times features; L the largest norm of φ(s). The theorem does not give the
     constant C.
     """
-    scale = feature_norm**4 / (1 - discount) ** 6
-    size = rank + row_sparsity / n_tasks * (rank + math.log(n_features))
-    return scale * size / n_samples
+    k, features, actions, s1, r = _SIZES.values()
+    size = r + s1 / k * (r + math.log(actions * features))
+    return feature_norm**4 / (1 - _DISCOUNT) ** 6 * size / (states * actions)
 
 
 def page(records: pd.DataFrame) -> list[Block]:
@@ -187,7 +165,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "some n on, so the error of the policies may fall faster than the bound."
         ),
         Section("Models and seconds"),
-        model_table(linear, METHODS, _COLUMNS),
+        model_table(linear, _COLUMNS),
     ]
     other = records[records["family"] == "constructed"]
     if other.empty:
@@ -205,25 +183,23 @@ def page(records: pd.DataFrame) -> list[Block]:
 
 
 def _about(records: pd.DataFrame) -> str:
-    first = records.iloc[0]
-    letters = {"tasks": "k", "features": "p_s", "actions": "|A|", "rows_true": "s₁*"}
-    letters |= {"rank_true": "r", "discount": "γ", "iterations": "T"}
-    sizes = ", ".join(f"{letter} = {first[name]:g}" for name, letter in letters.items())
-    when = " and ".join(", ".join(map(str, first["tuned_at"])).rsplit(", ", 1))
+    letters = ("k", "p_s", "|A|", "s₁*", "r", "γ", "T")
+    values = (*_SIZES.values(), _DISCOUNT, _ITERATIONS)
+    sizes = ", ".join(f"{letter} = {x:g}" for letter, x in zip(letters, values, strict=True))
+    *some, last = map(str, _TUNE_AT)
     return (
         f"Linear decision processes that share their active features ({sizes}), learned "
         "by fitted Q-iteration from fresh samples at the same design states. All regressions are "
-        f"tuned alike: {first['folds']}-fold cross-validation over the design states in "
-        f"iterations {when}, each choice kept until the next. The error is that of the greedy "
-        "policies, (1/k)·Σ‖Q* − Q^π‖² (mean over all pairs), computed exactly. The variance of Q* "
-        f"is {records['q_variance'].mean():.2g}."
+        f"tuned alike: {_FOLDS}-fold cross-validation over the design states in iterations "
+        f"{', '.join(some)} and {last}, each choice kept until the next. The error is that of the "
+        "greedy policies, (1/k)·Σ‖Q* − Q^π‖² (mean over all pairs), computed exactly. The variance "
+        f"of Q* is {records['q_variance'].mean():.2g}."
     )
 
 
 def _curves(records: pd.DataFrame) -> dict[str, Curve]:
-    found = means(records, ["method", "states"], "value_error")["mean"].sort_index(level=1)
-    present = [method for method in METHODS if method in set(records["method"])]
-    return {method: found.loc[method].to_dict() for method in present}
+    found = means(records, ["method", "states"], "value_error")["mean"]
+    return {method: found.loc[method].to_dict() for method in records["method"].unique()}
 
 
 def _error_table(records: pd.DataFrame) -> Table:
@@ -231,44 +207,42 @@ def _error_table(records: pd.DataFrame) -> Table:
         records,
         *("method", "states", "value_error"),
         lambda mean, sd: f"{mean:.3g}" + ("" if math.isnan(sd) else f" ± {sd:.2g}"),
-        order=list(METHODS),
         corner="method / states per action",
     )
 
 
 def states_needed(curve: Curve, error: float) -> tuple[float, bool]:
-    """Return the number of states at which a curve falls to an error.
+    """Return the number of states at which a curve first falls to an error.
 
     If it never does, the largest number and True. Numbers are interpolated in logarithms.
     """
-    sizes = sorted(curve)
-    for low, high in zip([sizes[0], *sizes[:-1]], sizes, strict=True):
-        if curve[high] > error:
-            continue
-        if low == high or curve[low] <= error:
-            return float(low), False
-        part = math.log(curve[low] / error) / math.log(curve[low] / curve[high])
-        return float(low * (high / low) ** part), False
-    return float(sizes[-1]), True
+    fewest, *_, most = curve
+    if curve[fewest] <= error:
+        return fewest, False
+    for low, high in pairwise(curve):
+        if curve[high] <= error:
+            part = math.log(curve[low] / error) / math.log(curve[low] / curve[high])
+            return low * (high / low) ** part, False
+    return most, True
 
 
 def _needed_blocks(records: pd.DataFrame) -> list[Block]:
     """The states that each method needs for the error that GDT reaches at 40 of them."""
     found = _curves(records)
-    if _AT not in found.get("GDT", {}):
-        return []
     needed = {method: states_needed(curve, found["GDT"][_AT]) for method, curve in found.items()}
     rows = []
     for method, (states, bound) in needed.items():
         more = "> " if bound else ""
         rows.append((method, f"{more}{states:.0f}", f"{more}{states / _AT:.2f}"))
-    best = min((m for m in _BASELINES if m in needed), key=lambda m: needed[m], default=None)
-    told = "No baseline was run."
-    if best is not None:
-        told = f"The best baseline, {best}, needs {'more than ' if needed[best][1] else ''}"
-        told += f"{needed[best][0] / _AT:.2f} times the states of GDT."
+    best = min((method for method in needed if method in _BASELINES), key=lambda m: needed[m])
+    states, bound = needed[best]
+    told = f"{'more than ' if bound else ''}{states / _AT:.2f} times the states of GDT"
     header = ("method", f"states for GDT's error at {_AT}", "relative to GDT")
-    return [Section("States that the baselines need"), Table(header, list(rows)), Text(told)]
+    return [
+        Section("States that the baselines need"),
+        Table(header, list(rows)),
+        Text(f"The best baseline, {best}, needs {told}."),
+    ]
 
 
 def slope(curve: Curve) -> float:
@@ -282,39 +256,29 @@ def _signed(value: float) -> str:
 
 def _bound(records: pd.DataFrame) -> tuple[Curve, float]:
     """The theorem's bound at GDT's sizes, and its constant, fitted at the smallest size."""
-    gdt, known = _curves(records)["GDT"], records.iloc[0]
+    gdt = _curves(records)["GDT"]
     first = min(gdt)
-    printed = q_error_bound(
-        first * known["actions"],
-        n_tasks=known["tasks"],
-        n_features=known["actions"] * known["features"],
-        rank=known["rank_true"],
-        row_sparsity=known["rows_true"],
-        discount=known["discount"],
-        feature_norm=known["feature_norm"],
-    )
-    return {n: gdt[first] * first / n for n in gdt}, gdt[first] / printed
+    bound = q_error_bound(first, records["feature_norm"].iloc[0])
+    return {n: gdt[first] * first / n for n in gdt}, gdt[first] / bound
 
 
 def _plot(records: pd.DataFrame, bound: Curve) -> Any:
     figure, (axis,) = panels(height=4.2)
-    found = means(records, ["method", "states"], "value_error").sort_index(level=1)
+    found = means(records, ["method", "states"], "value_error")
     every = found["mean"][found["mean"] > 0]
     log_scale(axis, "y", every.min(), every.max(), ratio=3)
     axis.set_ylabel("value error (log scale)")
-    states_axis(axis, sorted(set(records["states"])), "design states per action")
+    states_axis(axis, records["states"].unique(), "design states per action")
     axis.plot([*bound], [*bound.values()], ":", color=INK, lw=1.2)
     end = (max(bound), bound[max(bound)], "bound ∝ 1/n", INK)
-    curves(axis, found, band=True, further=[end])
+    curves(axis, found, [end])
     return figure
 
 
-def falls_as_bounded(records: pd.DataFrame) -> Finding | None:
+def falls_as_bounded(records: pd.DataFrame) -> Finding:
     """The value error of multi-task Q-iteration with GDT falls at least as fast as the theorem's
     1/n (which the paper does not run)."""
-    curve = _curves(records[records["family"] == "linear"]).get("GDT", {})
-    if len(curve) < 2:
-        return None
+    curve = _curves(records[records["family"] == "linear"])["GDT"]
     found = slope(curve)
     told = f"slope {_signed(found)} from {min(curve)} to {max(curve)} design states"
     # allow for rounding in the least-squares fit of an exact −1

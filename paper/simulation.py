@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from paper.methods import RegressionTask, fit_methods, score_coefficients
+from paper.methods import METHODS, RegressionTask, fit_methods, score_coefficients
 from paper.study import Record
-from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
 from thinrank.selection import estimate_rank
 
@@ -28,74 +27,48 @@ DISTRIBUTIONS = ("normal", "uniform", "rademacher", "t3")
 _SIZES = (5, 7, 8, 9, 10, 11, 12, 14, 17, 22)
 
 
-@dataclass(frozen=True)
-class SimulatedSample:
-    """Training rows, the same number of validation rows, and the true coefficients."""
+def draw(setting: str, seed: int, distribution: str = "normal") -> RegressionTask:
+    """Draw training rows, the same number of validation rows, and the true coefficients.
 
-    X: np.ndarray  # (n_samples, n_features) predictors
-    Y: np.ndarray  # (n_samples, n_targets) responses
-    X_validation: np.ndarray
-    Y_validation: np.ndarray
-    truth: Factors  # true coefficients
-    columns_free: bool  # whether all columns of the true coefficients are non-zero
-
-
-def draw(setting: str, seed: int, distribution: str = "normal") -> SimulatedSample:
+    As in the paper the rank is estimated, and the rest is tuned on the validation rows.
+    """
     options = SETTINGS[setting]
     X, signal, truth = make_two_way_sparse(noise=0.0, random_state=seed, **options)
-    rng = np.random.default_rng([seed, 1])
+    rng, n = np.random.default_rng([seed, 1]), len(X)
     Y = signal + errors(rng, signal.shape, distribution)
     X_validation = rng.standard_normal(X.shape)
     Y_validation = X_validation @ truth.theta + errors(rng, Y.shape, distribution)
-    free = "column_sparsity" in options
-    return SimulatedSample(X, Y, X_validation, Y_validation, truth, free)
-
-
-def errors(
-    rng: np.random.Generator, shape: tuple[int, ...], distribution: str = "normal"
-) -> np.ndarray:
-    """Draw independent errors of mean 0 and variance 1."""
-    match distribution:
-        case "normal":
-            return rng.standard_normal(shape)
-        case "uniform":
-            return rng.uniform(-(3**0.5), 3**0.5, shape)
-        case "rademacher":
-            return rng.choice([-1.0, 1.0], shape)
-        case "t3":
-            return rng.standard_t(3, shape) / 3**0.5
-    raise ValueError(f"distribution must be one of {DISTRIBUTIONS}, got {distribution!r}")
-
-
-def simulated_task(sample: SimulatedSample) -> RegressionTask:
-    """Return the task of the paper: the rank is estimated, the rest is tuned on validation rows."""
-    n = len(sample.X)
-    pooled = (
-        np.concatenate([sample.X, sample.X_validation]),
-        np.concatenate([sample.Y, sample.Y_validation]),
-    )
-    rank = max(1, estimate_rank(sample.X, sample.Y, method="authors"))
     return RegressionTask(
-        X=sample.X,
-        Y=sample.Y,
-        pooled=pooled,
-        splits=[(np.arange(n), np.arange(n, len(pooled[0])))],
-        ranks=(rank,),
+        X=X,
+        Y=Y,
+        pooled=(np.concatenate([X, X_validation]), np.concatenate([Y, Y_validation])),
+        splits=[(np.arange(n), np.arange(n, 2 * n))],
+        ranks=(max(1, estimate_rank(X, Y, method="authors")),),
         row_sizes=_SIZES,
-        column_sizes=(None,) if sample.columns_free else _SIZES,
-        truth=sample.truth,
+        column_sizes=(None,) if "column_sparsity" in options else _SIZES,
+        truth=truth,
     )
 
 
-def scored_methods(sample: SimulatedSample, *methods: str) -> list[Record]:
-    """Fit methods (all, if none is named) to a draw: scores, tuning parameters and seconds."""
-    answers = fit_methods(simulated_task(sample), *([methods] if methods else []))
+def errors(rng: np.random.Generator, shape: tuple[int, ...], distribution: str) -> np.ndarray:
+    """Draw independent errors of mean 0 and variance 1."""
+    draws = {
+        "normal": lambda: rng.standard_normal(shape),
+        "uniform": lambda: rng.uniform(-(3**0.5), 3**0.5, shape),
+        "rademacher": lambda: rng.choice([-1.0, 1.0], shape),
+        "t3": lambda: rng.standard_t(3, shape) / 3**0.5,
+    }
+    return draws[distribution]()
+
+
+def scored_methods(task: RegressionTask, methods: Sequence[str] = tuple(METHODS)) -> list[Record]:
+    """Fit methods to a simulated task: scores, tuning parameters and seconds."""
     return [
         {
             "method": name,
-            **score_coefficients(answer.theta, sample.truth, sample.X),
+            **score_coefficients(answer.theta, task),
             **{f"chosen_{key}": value for key, value in answer.chosen.items()},
             "seconds": answer.seconds,
         }
-        for name, answer in answers.items()
+        for name, answer in fit_methods(task, methods).items()
     ]

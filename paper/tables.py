@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,13 +11,9 @@ from paper.figures import dots
 from paper.methods import BASELINES
 from paper.printed import printed
 from paper.simulation import draw, scored_methods
-from paper.statistics import distance, in_order, means, number, paired_difference, pm
+from paper.statistics import means, number, paired_difference, pm, pm_cells
 from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.report.document import Block, Picture, Section, Table, Text
-
-# Not methods that anybody could use: they show what is possible, and what nothing achieves.
-_REFERENCES = ("oracle", "null")
-_FIELDS = ("spectral", "frobenius", "prediction", "same_rows", "rows", "columns", "rank", "exact")
 
 
 def _cells(setting: str, quick: bool) -> list[Record]:
@@ -29,52 +24,49 @@ def run(job: Job) -> list[Record]:
     return scored_methods(draw(job.cell["setting"], job.seed))
 
 
-@dataclass(frozen=True)
-class _Row:
-    """What the tables say about one method."""
-
-    stats: dict[str, pd.Series]  # mean, sd and count by field
-    old: dict[str, Any]  # the printed mean and standard deviation, where there are any
-
-    def here(self, field: str, digits: int = 4) -> str:
-        return pm(self.stats[field]["mean"], self.stats[field]["sd"], digits)
-
-    def printed(self, field: str, digits: int = 4) -> str:
-        return pm(self.old[field][0], self.old[field][1], digits) if field in self.old else ""
-
-    def gap(self, field: str, printed: str) -> str:
-        found = (
-            distance(self.stats[field]["mean"], self.old[printed])
-            if self.old.get(printed)
-            else None
-        )
-        return "" if found is None else f"{found:+.1f}"
+def _printed_table(records: pd.DataFrame) -> dict[str, Any]:
+    """The table of the paper that the records are about."""
+    table: dict[str, Any] = printed()["tables"][records["study"].iloc[0]]
+    return table
 
 
-def _table(rows: dict[str, _Row], *columns: tuple[Any, ...]) -> Table:
-    """A table with a row per method; columns: heading, what a row shows, and its arguments."""
-    cells = [(name, *(show(row, *of) for _, show, *of in columns)) for name, row in rows.items()]
-    return Table(("method", *(column[0] for column in columns)), list(cells))
+def _printed_stats(records: pd.DataFrame, field: str) -> pd.DataFrame:
+    """Mean and sd of a field as printed, by method; NaN where there are none."""
+    table = _printed_table(records)["methods"]
+    known = {method: row[field] for method, row in table.items() if field in row}
+    found = pd.DataFrame.from_dict(known, orient="index", columns=["mean", "sd"], dtype=float)
+    return found.reindex(records["method"].unique())
+
+
+def _gaps(records: pd.DataFrame, field: str, printed_field: str) -> pd.Series:
+    """Differences of means from the printed ones, in printed standard deviations above zero."""
+    old = _printed_stats(records, printed_field)
+    return (means(records, "method", field)["mean"] - old["mean"]) / old["sd"].where(old["sd"] > 0)
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    table = printed()["tables"][records["study"].iloc[0]]
-    stats = {field: means(records, "method", field) for field in (*_FIELDS, "seconds")}
-    rows = {
-        method: _Row({f: s.loc[method] for f, s in stats.items()}, table["methods"].get(method, {}))
-        for method in in_order(records["method"])
-    }
-    shown = stats["spectral"].reindex([method for method in rows if method != "null"])
-    old = {name: row["estimation"][0] for name, row in table["methods"].items()}
+    def here(field: str, digits: int = 4) -> list[str]:
+        return pm_cells(means(records, "method", field), digits)
+
+    def as_printed(field: str, digits: int = 4) -> list[str]:
+        return pm_cells(_printed_stats(records, field), digits)
+
+    def gap(field: str, printed_field: str) -> list[str]:
+        gaps = _gaps(records, field, printed_field)
+        return ["" if pd.isna(gap) else f"{gap:+.1f}" for gap in gaps]
+
+    errors = means(records, "method", "spectral")
+    methods, count = list(errors.index), errors["count"].max()
+    exact, seconds = (means(records, "method", x)["mean"] for x in ("exact", "seconds"))
     return [
-        Text(_setting(table["sizes"])),
+        Text(_setting(_printed_table(records)["sizes"])),
         Section("Estimation error"),
         _table(
-            rows,
-            ("spectral", _Row.here, "spectral"),
-            ("printed", _Row.printed, "estimation"),
-            ("difference", _Row.gap, "spectral", "estimation"),
-            ("Frobenius", _Row.here, "frobenius"),
+            ("method", methods),
+            ("spectral", here("spectral")),
+            ("printed", as_printed("estimation")),
+            ("difference", gap("spectral", "estimation")),
+            ("Frobenius", here("frobenius")),
         ),
         Text(
             "‖Θ̂ − Θ*‖ / ‖Θ*‖, mean ± standard deviation over the replications. The spectral norm "
@@ -85,19 +77,23 @@ def page(records: pd.DataFrame) -> list[Block]:
         ),
         Picture(
             "estimation",
-            dots(shown, old, "relative estimation error, spectral norm"),
+            dots(
+                errors.drop("null"),
+                _printed_stats(records, "estimation")["mean"].dropna().to_dict(),
+                "relative estimation error, spectral norm",
+            ),
             f"Relative estimation error in the spectral norm. Dots: means over "
-            f"{shown['count'].max()} replications, plus and minus one standard deviation; open "
+            f"{count} replications, plus and minus one standard deviation; open "
             "circles: printed means.",
         ),
         Section("Prediction error"),
         _table(
-            rows,
-            ("new rows", _Row.here, "prediction"),
-            ("difference", _Row.gap, "prediction", "prediction"),
-            ("printed", _Row.printed, "prediction"),
-            ("difference", _Row.gap, "same_rows", "prediction"),
-            ("training rows", _Row.here, "same_rows"),
+            ("method", methods),
+            ("new rows", here("prediction")),
+            ("difference", gap("prediction", "prediction")),
+            ("printed", as_printed("prediction")),
+            ("difference", gap("same_rows", "prediction")),
+            ("training rows", here("same_rows")),
         ),
         Text(
             "Expected root mean squared error on new rows, and on new responses at the training "
@@ -106,17 +102,17 @@ def page(records: pd.DataFrame) -> list[Block]:
         ),
         Section("Supports and running times"),
         _table(
-            rows,
-            ("rows", _Row.here, "rows", 2),
-            ("printed", _Row.printed, "rows", 2),
-            ("difference", _Row.gap, "rows", "rows"),
-            ("columns", _Row.here, "columns", 2),
-            ("printed", _Row.printed, "columns", 2),
-            ("difference", _Row.gap, "columns", "columns"),
-            ("rank", _Row.here, "rank", 2),
-            ("exact", lambda row: f"{100 * row.stats['exact']['mean']:.0f} %"),
-            ("seconds", lambda row: number(row.stats["seconds"]["mean"], 2)),
-            ("replications", lambda row: f"{row.stats['spectral']['count']:.0f}"),
+            ("method", methods),
+            ("rows", here("rows", 2)),
+            ("printed", as_printed("rows", 2)),
+            ("difference", gap("rows", "rows")),
+            ("columns", here("columns", 2)),
+            ("printed", as_printed("columns", 2)),
+            ("difference", gap("columns", "columns")),
+            ("rank", here("rank", 2)),
+            ("exact", [f"{100 * part:.0f} %" for part in exact]),
+            ("seconds", [number(mean, 2) for mean in seconds]),
+            ("replications", [str(count) for count in errors["count"]]),
         ),
         Text(
             "Numbers of non-zero rows and columns. “Exact” is the fraction of replications in "
@@ -124,6 +120,12 @@ def page(records: pd.DataFrame) -> list[Block]:
             "parameters."
         ),
     ]
+
+
+def _table(*columns: tuple[str, list[str]]) -> Table:
+    """A table of columns, each a heading and its cells."""
+    headings, cells = zip(*columns, strict=True)
+    return Table(headings, list(zip(*cells, strict=True)))
 
 
 def _setting(sizes: dict[str, Any]) -> str:
@@ -135,62 +137,38 @@ def _setting(sizes: dict[str, Any]) -> str:
     )
 
 
-def _mean_errors(records: pd.DataFrame, field: str = "spectral") -> pd.Series:
-    """Mean error of each method that can be used, the lowest first."""
-    return (
-        means(records, "method", field)["mean"]
-        .drop(list(_REFERENCES), errors="ignore")
-        .sort_values()
-    )
-
-
-def lowest_error(records: pd.DataFrame) -> Finding | None:
+def lowest_error(records: pd.DataFrame) -> Finding:
     """GDT has the lowest mean estimation error of the paper's methods in all four tables."""
     return _lowest(records, "spectral")
 
 
-def lowest_prediction(records: pd.DataFrame) -> Finding | None:
+def lowest_prediction(records: pd.DataFrame) -> Finding:
     """GDT has the lowest mean prediction error of the paper's methods in all four tables (on new
     rows)."""
     return _lowest(records, "prediction")
 
 
-def _lowest(records: pd.DataFrame, field: str) -> Finding | None:
-    errors = _mean_errors(records, field)
-    among = [method for method in errors.index if method in BASELINES]
-    if "GDT" not in errors or not among:
-        return None
-    best = among[0]
+def _lowest(records: pd.DataFrame, field: str) -> Finding:
+    errors = means(records, "method", field)["mean"]
+    best = errors[errors.index.isin(BASELINES)].idxmin()
     told = f"GDT {errors['GDT']:.4f}, {best} {errors[best]:.4f}"
-    holds = bool(errors["GDT"] < errors[best])
-    gap = None if holds else paired_difference(records, "GDT", best, field)
-    told += f" (difference {gap[0]:.4f}, standard error {gap[1]:.4f})" if gap else ""
-    return holds, told
+    if errors["GDT"] < errors[best]:
+        return True, told
+    gap, error = paired_difference(records, "GDT", best, field)
+    return False, f"{told} (difference {gap:.4f}, standard error {error:.4f})"
 
 
-def _printed_gaps(records: pd.DataFrame, methods: tuple[str, ...]) -> dict[str, float]:
-    """Differences of mean errors from the printed ones, in printed standard deviations."""
-    errors = _mean_errors(records)
-    table = printed()["tables"][records["study"].iloc[0]]["methods"]
-    found = [method for method in methods if method in errors]
-    return {m: distance(errors[m], table[m]["estimation"]) or 0.0 for m in found}
-
-
-def gdt_as_printed(records: pd.DataFrame) -> Finding | None:
+def gdt_as_printed(records: pd.DataFrame) -> Finding:
     """GDT's mean estimation error is the printed one: at most 2 printed sd above it."""
-    gaps = _printed_gaps(records, ("GDT",))
-    if not gaps:
-        return None
-    old = printed()["tables"][records["study"].iloc[0]]["methods"]["GDT"]["estimation"]
-    here = _mean_errors(records)["GDT"]
-    return gaps["GDT"] <= 2, f"{here:.4f}, printed {pm(*old)}, {gaps['GDT']:+.1f} sd"
+    here = means(records, "method", "spectral")["mean"]["GDT"]
+    old = pm(*_printed_stats(records, "estimation").loc["GDT"])
+    gap = _gaps(records, "spectral", "estimation")["GDT"]
+    return bool(gap <= 2), f"{here:.4f}, printed {old}, {gap:+.1f} sd"
 
 
-def baselines_as_printed(records: pd.DataFrame) -> Finding | None:
+def baselines_as_printed(records: pd.DataFrame) -> Finding:
     """The baselines' mean estimation errors are the printed ones: within 2 printed sd."""
-    gaps = _printed_gaps(records, tuple(BASELINES))
-    if not gaps:
-        return None
+    gaps = _gaps(records, "spectral", "estimation")[list(BASELINES)]
     outside = [
         f"{method} {gap:+.1f} sd ({'lower' if gap < 0 else 'higher'} here)"
         for method, gap in gaps.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from concurrent.futures import TimeoutError as OverTime
 from functools import cache
@@ -15,7 +14,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from paper.figures import panels, style_of
 from paper.methods import BASELINES
 from paper.printed import printed, printed_seconds
-from paper.statistics import in_order, seconds
+from paper.statistics import seconds
 from paper.study import Finding, Job, Record, Study
 from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
@@ -25,7 +24,6 @@ from thinrank.plot.canvas import log_scale
 from thinrank.report.document import Block, Picture, Section, Table, Text
 from thinrank.starts import Lasso
 
-TOO_LONG = "> limit"
 _ZETAS, _QUICK_ZETAS = (1, 5, 10, 20, 50, 100), (1, 5)
 _LIMIT, _QUICK_LIMIT = 300.0, 10.0
 _METHODS = ("GDT", "pursuit", *BASELINES)
@@ -35,11 +33,6 @@ _REPEAT_SECONDS, _MOST_REPETITIONS = 1.0, 5
 # Tolerance of the lasso that GDT starts from, relative to the largest entry of the gradient at
 # zero. The default of 1e-4 takes ten times as long at ζ = 20 without a better final result.
 _START_TOLERANCE = 1e-2
-
-Seconds = dict[str, float | None]
-_NOTHING: Seconds = {"seconds": None, "seconds_start": None, "seconds_solver": None}
-Times = dict[tuple[str, float], tuple[float, bool]]
-"""Median seconds by method and ζ, or the time limit and True if a run exceeded it."""
 
 
 def jobs(quick: bool) -> list[Job]:
@@ -54,12 +47,11 @@ def run(job: Job) -> list[Record]:
     for zeta in job.cell["zetas"]:
         tried = not records or records[-1]["status"] == "ok"
         found = measure_within(limit, method, zeta, job.seed) if tried else None
-        status = "ok" if found else TOO_LONG
-        records.append({"zeta": zeta, "status": status, "tried": tried, **(found or _NOTHING)})
+        records.append({"zeta": zeta, "status": "ok" if found else "> limit", **(found or {})})
     return records
 
 
-def measure_within(limit: float, method: str, zeta: int, seed: int) -> Seconds | None:
+def measure_within(limit: float, method: str, zeta: int, seed: int) -> dict[str, float] | None:
     """Return the seconds of a fit, or None if it takes longer than the limit.
 
     The fit runs in a process of its own, which is killed at the limit; what comes before it, the
@@ -70,17 +62,16 @@ def measure_within(limit: float, method: str, zeta: int, seed: int) -> Seconds |
         child.submit(_timed, method, 1, seed).result()
         child.submit(problem, zeta, seed).result()
         found = [child.submit(_timed, method, zeta, seed).result(limit)]
-        while len(found) < _MOST_REPETITIONS and sum(map(_total, found)) < _REPEAT_SECONDS:
+        while (
+            len(found) < _MOST_REPETITIONS
+            and sum(each["seconds"] for each in found) < _REPEAT_SECONDS
+        ):
             found.append(child.submit(_timed, method, zeta, seed).result())
     except OverTime:
         return None
     finally:
         child.shutdown(kill_workers=True)
-    return min(found, key=_total) if _total(found[0]) <= limit else None
-
-
-def _total(found: Seconds) -> float:
-    return found["seconds"] or 0.0
+    return min(found, key=lambda each: each["seconds"])
 
 
 @cache
@@ -102,17 +93,19 @@ def problem(zeta: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, Factors, 
     return X, Y, truth, sizes
 
 
-def _timed(method: str, zeta: int, seed: int) -> Seconds:
+def _timed(method: str, zeta: int, seed: int) -> dict[str, float]:
     X, Y, _, sizes = problem(zeta, seed)
     if method in ("GDT", "pursuit"):
         return _timed_solver(method, X, Y, sizes)
     est = _baseline(method, X.shape[0], X.shape[1], Y.shape[1], sizes["rank"])
     began = time.perf_counter()
     est.fit(X, Y)
-    return _NOTHING | {"seconds": time.perf_counter() - began}
+    return {"seconds": time.perf_counter() - began}
 
 
-def _timed_solver(method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, Any]) -> Seconds:
+def _timed_solver(
+    method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, Any]
+) -> dict[str, float]:
     """Time GDT from the lasso, or pursuit from its own start, and the start separately."""
     solver = "gdt" if method == "GDT" else "pursuit"
     lasso = Lasso(tol=_START_TOLERANCE)
@@ -151,31 +144,32 @@ def _baseline(name: str, n: int, p: int, k: int, rank: int) -> Any:
     return BASELINES[name](**fixed[name], fit_intercept=False, standardize=False)
 
 
-def times_of(records: pd.DataFrame) -> Times:
-    """Return the time of every method and ζ that was run."""
-    times: Times = {}
-    for key, runs in records.groupby(["method", "zeta"], sort=False):
-        over = runs[runs["status"] != "ok"]
-        found = runs["seconds"].median() if over.empty else over["limit"].max()
-        times[key] = float(found), not over.empty
-    return times
+def _times(records: pd.DataFrame) -> pd.DataFrame:
+    """Seconds by method and ζ; where a fit exceeded the time limit, the limit, and ``over``."""
+    found = records.set_index(["method", "zeta"])
+    over = found["status"] != "ok"
+    return pd.DataFrame({"seconds": found["limit"].where(over, found["seconds"]), "over": over})
 
 
-def _printed_times() -> Times:
-    table = printed()["seconds"]
-    times = {(m, z): printed_seconds(m, z) for m in table["methods"] for z in table["zeta"]}
-    return {key: (value, False) for key, value in times.items() if value and value < math.inf}
+def _parts(records: pd.DataFrame) -> pd.DataFrame:
+    """Seconds of start and of solver by method and ζ, where both are known."""
+    known = records.set_index(["method", "zeta"])[["seconds_start", "seconds_solver"]]
+    return known.dropna().astype(float)
 
 
 def page(records: pd.DataFrame) -> list[Block]:
-    times = times_of(records)
-    zetas = sorted({zeta for _, zeta in times})
-    methods = in_order([method for method, _ in times])
+    times = _times(records)
 
-    rows = [(m, *(_beside(times, m, zeta) for zeta in zetas)) for m in methods]
+    def cell(method: str, zeta: int) -> str:
+        here, over = times.loc[(method, zeta)]
+        told = f"> {here:g}" if over else seconds(here)
+        return f"{told} / {seconds(printed_seconds(method, zeta)) or '–'}"
+
+    zetas = records["zeta"].unique()
+    rows = [(m, *(cell(m, zeta) for zeta in zetas)) for m in records["method"].unique()]
     parts = [
         (m, f"{z:g}", seconds(start), seconds(solver), f"{100 * start / (start + solver):.0f} %")
-        for (m, z), (start, solver) in _parts(records).items()
+        for (m, z), (start, solver) in _parts(records).iterrows()
     ]
     return [
         Text(
@@ -189,13 +183,13 @@ def page(records: pd.DataFrame) -> list[Block]:
         Table(("method", *(f"ζ = {zeta:g}" for zeta in zetas)), list(rows)),
         Text(
             "“> 2 h” is printed in the paper for methods that did not converge within two hours; "
-            "“>” and a number is the time limit here. A dash means not run here, or not printed."
+            "“>” and a number is the time limit here. A dash means not printed."
         ),
         Picture(
             "seconds",
             _plot(times),
             "Seconds against ζ, both on logarithmic scales. Left: here; right: as printed. A line "
-            "ends where the method exceeded the time limit (arrow) or was not run.",
+            "ends where the method exceeded the time limit (arrow) or two hours.",
         ),
         Section("Start and solver separately"),
         Table(("method", "ζ", "start", "solver", "fraction of start"), list(parts)),
@@ -203,73 +197,55 @@ def page(records: pd.DataFrame) -> list[Block]:
     ]
 
 
-def _beside(times: Times, method: str, zeta: float) -> str:
-    here, over = times.get((method, zeta), (math.nan, False))
-    told = f"> {here:g}" if over else seconds(here) or "–"
-    return f"{told} / {seconds(printed_seconds(method, zeta)) or '–'}"
-
-
-def _parts(records: pd.DataFrame) -> dict[tuple[str, float], tuple[float, float]]:
-    """Return the median seconds of start and of solver where both are known."""
-    fields = ["seconds_start", "seconds_solver"]
-    known = records[records["status"] == "ok"].dropna(subset=fields)
-    found = known.groupby(["method", "zeta"])[fields].median().astype(float)
-    return {key: (row.iloc[0], row.iloc[1]) for key, row in found.iterrows()}
-
-
-def _plot(times: Times) -> Any:
+def _plot(times: pd.DataFrame) -> Any:
+    table = printed()["seconds"]
+    old = pd.DataFrame(table["methods"], index=table["zeta"]).astype(float).T.stack().dropna()
+    every = pd.concat([times["seconds"], old])
+    zetas = sorted(set(every.index.get_level_values(1)))
     figure, axes = panels(2, height=4.0)
-    old = _printed_times()
-    every = [value for value, _ in (*times.values(), *old.values())]
-    zetas = sorted({zeta for _, zeta in (*times, *old)})
-    keys: dict[str, Any] = {}
-    for axis, title, shown in zip(axes, ("here", "printed"), (times, old), strict=True):
+    lines: dict[Any, Any] = {}
+    for axis, title, shown in zip(
+        axes, ("here", "printed"), (times, old.to_frame("seconds").assign(over=False)), strict=True
+    ):
         axis.set(title=title, xscale="log", xlabel="ζ (log scale)")
-        log_scale(axis, "y", min(every), max(every), ratio=3)
+        log_scale(axis, "y", every.min(), every.max(), ratio=3)
         axis.set_xticks(zetas, [f"{zeta:g}" for zeta in zetas])
         axis.set_xticks([], minor=True)
-        axis.set(xlim=(zetas[0] * 0.85, zetas[-1] * 1.2), ylim=(min(every) / 2, max(every) * 2))
-        for method in in_order([method for method, _ in shown]):
-            own = {zeta: shown[method, zeta] for zeta in zetas if (method, zeta) in shown}
-            done = {zeta: value for zeta, (value, over) in own.items() if not over}
-            style = style_of(method) | {"lw": 2.2 if method in ("GDT", "pursuit") else 1.2}
-            keys[method] = axis.plot([*done], [*done.values()], **style, ms=4)[0]
-            over = [(zeta, value) for zeta, (value, over) in own.items() if over]
-            if over:
-                axis.plot(*over[0], marker=r"$\uparrow$", color=style["color"], ms=8, ls="")
+        axis.set(xlim=(zetas[0] * 0.85, zetas[-1] * 1.2), ylim=(every.min() / 2, every.max() * 2))
+        for method, own in shown.groupby(level=0, sort=False):
+            own = own.droplevel(0)
+            style = style_of(str(method)) | {"lw": 2.2 if method in ("GDT", "pursuit") else 1.2}
+            lines[method] = axis.plot(own["seconds"][~own["over"]], **style, ms=4)[0]
+            limit = own["seconds"][own["over"]].iloc[:1]
+            axis.plot(limit, marker=r"$\uparrow$", color=style["color"], ms=8, ls="")
     axes[0].set_ylabel("seconds (log scale)")
     # Many lines end in the middle of others, where no label fits; hence a legend below both panels.
-    order = in_order(list(keys))
-    figure.legend([keys[m] for m in order], order, loc="outside lower center", ncols=len(order))
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=len(lines))
     return figure
 
 
-def gdt_is_fastest(records: pd.DataFrame) -> Finding | None:
+def gdt_is_fastest(records: pd.DataFrame) -> Finding:
     """GDT is the fastest of the paper's methods at every ζ ≥ 5."""
-    times = times_of(records)
-    told, ratios = [], []
-    for zeta in sorted(zeta for method, zeta in times if method == "GDT" and zeta >= 5):
-        gdt, too_long = times["GDT", zeta]
-        others = {m: times[m, zeta] for m in BASELINES if (m, zeta) in times}
-        best = min(others, key=lambda m: others[m][0], default=None)
-        if best is None or (too_long and others[best][1]):  # none finished
-            continue
-        ratios.append(others[best][0] / gdt)
-        told.append(f"{best} {ratios[-1]:.2g} × GDT at ζ = {zeta:g}")
-    return (min(ratios) > 1, f"fastest baselines: {', '.join(told)}") if ratios else None
+    times = _times(records)["seconds"].unstack(level=0).loc[5:]
+    others = times.drop(columns=["GDT", "pursuit"])
+    ratios = others.div(times["GDT"], axis=0)
+    told = ", ".join(
+        f"{best} {ratios.loc[zeta, best]:.2g} × GDT at ζ = {zeta:g}"
+        for zeta, best in others.idxmin(axis=1).items()
+    )
+    return bool((ratios > 1).all(axis=None)), f"fastest baselines: {told}"
 
 
-def not_from_the_start(records: pd.DataFrame) -> Finding | None:
+def not_from_the_start(records: pd.DataFrame) -> Finding:
     """The speed does not come from the initialization: at every ζ ≥ 5 GDT's iterations take longer
     than its start."""
-    parts = {zeta: part for (m, zeta), part in _parts(records).items() if m == "GDT" and zeta >= 5}
-    if not parts:
-        return None
+    parts = _parts(records).loc["GDT"].loc[5:]
     told = ", ".join(
         f"{seconds(start)} s and {seconds(solver)} s at ζ = {zeta:g}"
-        for zeta, (start, solver) in parts.items()
+        for zeta, (start, solver) in parts.iterrows()
     )
-    return all(start < solver for start, solver in parts.values()), f"start and iterations: {told}"
+    holds = (parts["seconds_start"] < parts["seconds_solver"]).all()
+    return bool(holds), f"start and iterations: {told}"
 
 
 STUDIES = (

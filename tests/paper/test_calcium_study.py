@@ -1,13 +1,14 @@
 """The calcium study in its small version, and its page."""
 
-import json
+import dataclasses
 
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic_records as synthetic
 from paper.calcium import AFTER, BEFORE
 from paper.pages import markdown
-from paper.study import plain
+from paper.study import run_study
 
 from paper import STUDIES
 from thinrank.calcium import make_movie
@@ -16,10 +17,15 @@ from thinrank.report.document import drawing
 STUDY = STUDIES["calcium"]
 
 
-def records_of(job):
-    records = [plain({**job.cell, **record}) for record in STUDY.run(job)]
-    json.dumps(records, allow_nan=False)
-    return records
+@pytest.fixture
+def records(tmp_path):
+    """The records of the first job of the small version."""
+
+    def run():
+        one = dataclasses.replace(STUDY, jobs=lambda quick: STUDY.jobs(quick)[:1])
+        return run_study(one, tmp_path, quick=True)
+
+    return run
 
 
 def kinds(records, kind):
@@ -40,8 +46,8 @@ def labelled_movie(tmp_path, monkeypatch):
     monkeypatch.setenv("THINRANK_DATA", str(tmp_path))
 
 
-def test_a_labelled_movie(labelled_movie):
-    records = records_of(STUDY.jobs(True)[0])
+def test_a_labelled_movie(labelled_movie, records):
+    records = records()
     (sizes,) = kinds(records, "sizes")
     assert (sizes["frames"], sizes["height"], sizes["width"]) == (300, 48, 48)
     assert sizes["rank_fitted"] <= sizes["rank"] == 10
@@ -64,13 +70,14 @@ def test_a_labelled_movie(labelled_movie):
             assert region["correlation"] > 0.3
             assert np.shape(region["footprint"]) == (29, 29)
     with drawing():
-        text = markdown("Calcium", STUDY.page(pd.DataFrame(records)))
+        every = pd.DataFrame([*records, *kinds(synthetic.calcium(), "known")])
+        text = markdown("Calcium", STUDY.page(every))
     assert text.count("| ✓ found |") == sum(r["found"] for r in regions)
 
 
-def test_known_neurons(monkeypatch):
+def test_known_neurons(monkeypatch, records):
     monkeypatch.delenv("THINRANK_DATA", raising=False)  # then there is no labeled movie
-    before, after = records_of(STUDY.jobs(True)[0])
+    before, after = records()
     assert (before["stage"], after["stage"]) == (BEFORE, AFTER)
     assert after["n_labelled"] == 4
     assert after["combined"] > before["combined"]

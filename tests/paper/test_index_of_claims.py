@@ -105,7 +105,6 @@ def test_errors_as_printed():
 def test_index_pages(tmp_path):
     results = {"table5": synthetic.timing(), "norway": synthetic.norway()}
     synthetic.write_records(tmp_path, results)
-    (tmp_path / "norway" / "page.md").write_text("# Norway\n")
     write_index(STUDIES, tmp_path)
     text = (tmp_path / "index.md").read_text(encoding="utf-8")
     count = len(check_claims(STUDIES, {}))

@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
 from paper.methods import score_coefficients
+from paper.q_iteration import (
+    CompactGroupLasso,
+    CompactLassos,
+    RefittedGroupLasso,
+    RefittedLassos,
+)
 
 import thinrank as tr
 from paper import methods, simulation
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
 
 LITERAL = {"fit_intercept": False, "standardize": False}
-
-
-@pytest.fixture
-def sample():
-    return simulation.draw("twoway_strong", 0)
 
 
 def test_errors_have_unit_variance():
@@ -28,17 +28,14 @@ def test_draws_differ_in_their_errors_alone():
     one, other = (simulation.draw("row_weak", 3, name) for name in ("normal", "uniform"))
     np.testing.assert_array_equal(one.X, other.X)
     np.testing.assert_array_equal(one.truth.theta, other.truth.theta)
-    assert one.columns_free
+    assert one.column_sizes == (None,)
     assert not np.allclose(one.Y, other.Y)
 
 
-def test_quick_methods_on_one_draw(sample):
-    answers = methods.fit_methods(
-        simulation.simulated_task(sample), ["pursuit", "JRRS", "oracle", "null"]
-    )
-    scores = {
-        name: score_coefficients(a.theta, sample.truth, sample.X) for name, a in answers.items()
-    }
+def test_quick_methods_on_one_draw():
+    task = simulation.draw("twoway_strong", 0)
+    answers = methods.fit_methods(task, ["pursuit", "JRRS", "oracle", "null"])
+    scores = {name: score_coefficients(a.theta, task) for name, a in answers.items()}
     assert scores["oracle"]["spectral"] < 0.1
     assert scores["pursuit"]["spectral"] < 1.3 * scores["oracle"]["spectral"]
     assert scores["JRRS"]["spectral"] < 0.3
@@ -87,28 +84,27 @@ def test_compact_data_have_the_same_solution(compact, usual, penalty):
 
 @pytest.fixture
 def perfect():
-    X, _, truth = tr.datasets.make_two_way_sparse(random_state=0)
-    return X, truth
+    return simulation.draw("twoway_strong", 0)
 
 
 def test_scores_of_the_truth_and_of_zero(perfect):
-    X, truth = perfect
-    scores = score_coefficients(truth.theta, truth, X)
+    truth = perfect.truth
+    scores = score_coefficients(truth.theta, perfect)
     assert scores["spectral"] == scores["frobenius"] == 0
     assert scores["prediction"] == scores["same_rows"] == 1
     assert (scores["rows"], scores["columns"], scores["rank"]) == (10, 10, 8)
     assert scores["exact"] is True
-    scores = score_coefficients(0 * truth.theta, truth, X)
+    scores = score_coefficients(0 * truth.theta, perfect)
     assert scores["spectral"] == scores["frobenius"] == 1
     assert scores["prediction"] == pytest.approx((1 + truth.norm() ** 2 / 50) ** 0.5)
     assert (scores["rank"], scores["exact"]) == (0, False)
 
 
 def test_prediction_error_is_the_expectation(perfect):
-    X, truth = perfect
+    X, truth = perfect.X, perfect.truth
     rng = np.random.default_rng(0)
     theta = truth.theta + 0.1 * rng.standard_normal(truth.shape)
-    scores = score_coefficients(theta, truth, X)
+    scores = score_coefficients(theta, perfect)
     new = rng.standard_normal((20_000, 100))
     residual = new @ (truth.theta - theta) + rng.standard_normal((20_000, 50))
     assert scores["prediction"] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=5e-3)

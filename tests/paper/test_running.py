@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import os
 import signal
 import subprocess
@@ -14,17 +13,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from paper.__main__ import main
-from paper.study import VOLATILE, Job, StudyError, load_records, plain, run_study
+from paper.study import Job, StudyError, load_records, run_study
 from tiny import FAILING, TINY, jobs
 from typer.testing import CliRunner
 
 from thinrank.cli import app
 
 HERE = Path(__file__).parent
+VOLATILE = ("seconds", "versions", "day")  # may differ between two runs of a job
 
 
 def comparable(records):
     return [{name: r[name] for name in r if name not in VOLATILE} for r in records]
+
+
+def finished(out):
+    """The number of jobs whose records are on disk."""
+    return len(list((out / "tiny" / "records").glob("[0-9a-f]*.json")))
 
 
 @pytest.fixture(scope="module")
@@ -35,31 +40,28 @@ def reference(tmp_path_factory):
 
 def test_records_and_files(tmp_path):
     assert load_records(tmp_path, "tiny") == []
-    with pytest.raises(ValueError, match="n_jobs must be at least 1"):
-        run_study(TINY, tmp_path, 0)
     records = run_study(TINY, tmp_path, quick=True)
     assert len(records) == 16
-    assert {"study", "size", "seed", "method", "versions", "started"} <= records[0].keys()
+    assert {"study", "size", "seed", "method", "versions", "day"} <= records[0].keys()
     assert "thinrank" in records[0]["versions"]
     assert load_records(tmp_path, "tiny") == records
     rows = pd.read_csv(tmp_path / "tiny" / "records.csv")
     assert rows["largest"][0] == pytest.approx(records[0]["largest"], rel=1e-14)
     assert json.loads(rows["values"][0]) == pytest.approx(records[0]["values"])
     summary = json.loads((tmp_path / "tiny" / "summary.json").read_text())
-    assert summary["jobs"] == summary["jobs_finished"] == summary["jobs_run_now"] == 8
+    assert summary["jobs"] == summary["jobs_run_now"] == 8
     assert summary["command"] == "make reproduce STUDY=tiny QUICK=1"
     libraries = [name for name in summary["machine"].split("; ") if "openblas" in name]
     assert all(name.endswith(" 1 threads") for name in libraries), libraries
 
 
-def test_finished_jobs_are_not_run_again_and_torn_ones_are(tmp_path, monkeypatch, reference):
+def test_finished_jobs_are_not_run_again(tmp_path, monkeypatch, reference):
     log = tmp_path / "log"
     monkeypatch.setenv("TINY_LOG", str(log))
     run_study(TINY, tmp_path)
     assert len(log.read_text().split()) == 8
     key = jobs(False)[3].key("tiny")
-    torn = tmp_path / "tiny" / "records" / f"{key}.json"
-    torn.write_text(torn.read_text()[:50])
+    (tmp_path / "tiny" / "records" / f"{key}.json").unlink()
     assert comparable(run_study(TINY, tmp_path)) == reference
     assert log.read_text().split()[8:] == [key]
 
@@ -96,7 +98,8 @@ def test_kill_and_resume(tmp_path, monkeypatch, reference):
 def test_a_failure_does_not_stop_the_others(tmp_path):
     with pytest.raises(StudyError, match=r"2 of 8 jobs failed.*seed 2.*not welcome"):
         run_study(FAILING, tmp_path)
-    assert len(load_records(tmp_path, "tiny")) == 12
+    assert load_records(tmp_path, "tiny") == []
+    assert finished(tmp_path) == 6
     assert len(run_study(TINY, tmp_path)) == 16
 
 
@@ -111,24 +114,16 @@ def test_interruption_keeps_what_is_finished(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         run_study(dataclasses.replace(TINY, run=interrupted), tmp_path)
-    assert len(load_records(tmp_path, "tiny")) == 3
+    assert finished(tmp_path) == 3
 
 
 def test_the_key_of_a_job_is_the_same_for_ever():
     job = Job({"setting": "row_strong", "n": 50}, 7)
-    assert job.key("table1") == "3cee61ad6fb1b582f2a1bd17"
+    assert job.key("table1") == "ba85c05d8046150a1a8d57c7"
     same = Job({"n": np.int64(50), "setting": "row_strong"}, np.int64(7))
     assert same.key("table1") == job.key("table1")
     others = [Job({"n": 50}, 7), Job(job.cell, 8)]
     assert len({job.key("table2"), *(other.key("table1") for other in [job, *others])}) == 4
-
-
-def test_values_become_json():
-    value = {"a": np.float64(0.1), "b": np.arange(2), "c": np.bool_(True), "d": math.nan, "e": None}
-    expected = {"a": 0.1, "b": [0, 1], "c": True, "d": None, "e": None}
-    assert json.loads(json.dumps(plain(value))) == expected
-    with pytest.raises(TypeError, match="JSON values only, got object"):
-        plain({"x": object()})
 
 
 # ---------------------------------------------------------------- the command
@@ -136,15 +131,14 @@ def test_values_become_json():
 COMMAND = ["figure-no-sparsity", "--quick", "--jobs", "1", "--out"]
 
 
-def test_one_study_and_again(tmp_path, monkeypatch, capsys):
+def test_one_study_and_again(tmp_path, monkeypatch):
     command = [*COMMAND, str(tmp_path)]
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "matplotlib", None)
-        assert main(command) == 1
-    assert ".[plot]" in capsys.readouterr().out
+        with pytest.raises(ImportError, match=r"\.\[plot\]"):
+            main(command)
     for jobs_run in (1, 0):
         assert main(command) == 0
-        assert "figure-no-sparsity: 1 records" in capsys.readouterr().out
         folder = tmp_path / "figure-no-sparsity"
         assert json.loads((folder / "summary.json").read_text())["jobs_run_now"] == jobs_run
     names = {path.name for path in folder.iterdir()}
@@ -152,19 +146,10 @@ def test_one_study_and_again(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "index.md").is_file()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["table9"], "there is no study 'table9'"),
-        (["table1", "--jobs", "0"], "--jobs must be at least 1"),
-        (["table1", "--out", __file__], "not a folder"),
-        (["table1", "--out", f"{__file__}/out"], "not a folder"),
-    ],
-)
-def test_usage_errors(capsys, arguments, told):
+def test_an_unknown_study(capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(arguments)
-    assert told in capsys.readouterr().err
+        main(["table9"])
+    assert "there is no study table9; choose from table1, " in capsys.readouterr().err
 
 
 def test_the_old_command_says_where_the_experiments_are():

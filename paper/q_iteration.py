@@ -1,17 +1,29 @@
-"""Lassos of the reinforcement learning studies: on short paths, refitted, on compressed data."""
+"""What the studies of reinforcement learning share: how methods learn, and their lassos."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from paper.study import Record
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
+from thinrank.rl import MultiTaskFQI
+
+
+def timed_fit(fqi: MultiTaskFQI, tasks: Sequence[Any], states: np.ndarray) -> Record:
+    """Fit to tasks at design states; return the size of the last model, and the CPU seconds."""
+    began = time.thread_time()  # jobs share the machine
+    fqi.fit(tasks, states)
+    seconds = time.thread_time() - began
+    rank, active = fqi.factors_.rank, len(fqi.factors_.row_support)
+    return {"active": active, "rank": rank, "seconds": seconds}
 
 
 class _Refitted:
