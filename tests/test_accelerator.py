@@ -25,17 +25,6 @@ def test_data_frames_and_transposed_arrays(torch):
     np.testing.assert_array_equal(tr.to_device(turned, "cpu").numpy(), turned)
 
 
-def test_a_fit_on_the_device_is_the_fit_of_numpy(torch):
-    X, Y, _ = tr.datasets.make_two_way_sparse(60, 30, 12, 2, 5, 6, random_state=0)
-    sizes = {"rank": 2, "row_sparsity": 5, "column_sparsity": 6}
-    here = tr.SparseReducedRankRegressor(**sizes).fit(X, Y)
-    there = tr.SparseReducedRankRegressor(**sizes).fit(
-        tr.to_device(X, "cpu"), tr.to_device(Y, "cpu")
-    )
-    assert isinstance(there.coef_, torch.Tensor)
-    np.testing.assert_allclose(there.coef_.numpy(), here.coef_, atol=1e-10)
-
-
 def test_a_gpu_that_is_absent(torch, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(RuntimeError, match=r"'cuda:1' was asked for, but PyTorch .* finds no GPU"):

@@ -62,30 +62,20 @@ def test_bad_arguments(change, error, message):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("solver", "options", "message"),
     [
-        ({"update": "random"}, "update must be one of"),
-        ({"balance": -1}, "balance must be a finite non-negative number"),
-        ({"tol": float("nan")}, "tol must be a finite non-negative number"),
-        ({"max_iter": 2.5}, "max_iter must be a positive integer"),
+        (GDT, {"update": "random"}, "update must be one of"),
+        (GDT, {"balance": -1}, "balance must be a finite non-negative number"),
+        (GDT, {"tol": float("nan")}, "tol must be a finite non-negative number"),
+        (GDT, {"max_iter": 2.5}, "max_iter must be a positive integer"),
+        (Pursuit, {"tol": -1}, "tol must be a finite non-negative number"),
+        (Pursuit, {"max_iter": 0}, "max_iter must be a positive integer"),
+        (Pursuit, {"exchange_penalty": -2}, "exchange_penalty must be a finite non-negative"),
     ],
 )
-def test_bad_arguments_of_gdt(options, message):
+def test_bad_arguments_of_solvers(solver, options, message):
     with pytest.raises(ValueError, match=message):
-        GDT(**options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"tol": -1}, "tol must be a finite non-negative number"),
-        ({"max_iter": 0}, "max_iter must be a positive integer"),
-        ({"exchange_penalty": -2}, "exchange_penalty must be a finite non-negative number"),
-    ],
-)
-def test_bad_arguments_of_pursuit(options, message):
-    with pytest.raises(ValueError, match=message):
-        Pursuit(**options)
+        solver(**options)
 
 
 def test_hyperparameters_are_frozen():

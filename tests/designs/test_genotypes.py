@@ -122,48 +122,27 @@ def test_names(path):
     assert Genotypes(path).sample_ids[:3].tolist() == ["f0_0", "f1_0", "f2_1"]
 
 
-def damaged(path, what):
-    bed, bim, fam = (path.with_suffix(s) for s in (".bed", ".bim", ".fam"))
-    if what == "ends early":
-        bed.write_bytes(bed.read_bytes()[:-5])
-    elif what == "is too long":
-        bed.write_bytes(bed.read_bytes() + b"\0")
-    elif what == "6c 1b 01":
-        bed.write_bytes(b"PK\x03\x04" + bed.read_bytes()[4:])
-    elif what == "begins with the bytes of nothing":
-        bed.write_bytes(b"")
-    elif what == "one sample after the other":
-        bed.write_bytes(b"\x6c\x1b\x00" + bed.read_bytes()[3:])
-    elif what == "line 2: expected 6 columns, got 5":
-        bim.write_text("1 a 0 1 A C\n1 b 0 1 A\n")
-    elif what == "is empty":
-        fam.write_text("")
-    elif what == "several samples 'f_a'":
-        fam.write_text("f a 0 0 0 0\n" * N)
-    elif what in ("no genotypes of the last of the 24", "more samples than the 22"):
-        fam.write_text("".join(f"f s{i} 0 0 0 0\n" for i in range(int(what[-2:]))))
-    elif what == "not a text file":
-        fam.write_bytes(b"\xff\xfe\x00")
+# what is told about a file, the file, and its contents instead of the right ones
+DAMAGES = {
+    "ends early": (".bed", lambda right: right[:-5]),
+    "is too long": (".bed", lambda right: right + b"\0"),
+    "6c 1b 01": (".bed", lambda right: b"PK\x03\x04" + right[4:]),
+    "begins with the bytes of nothing": (".bed", lambda right: b""),
+    "one sample after the other": (".bed", lambda right: b"\x6c\x1b\x00" + right[3:]),
+    "line 2: expected 6 columns, got 5": (".bim", lambda right: b"1 a 0 1 A C\n1 b 0 1 A\n"),
+    "is empty": (".fam", lambda right: b""),
+    "several samples 'f_a'": (".fam", lambda right: b"f a 0 0 0 0\n" * N),
+    "no genotypes of the last of the 24": (".fam", lambda right: right + b"f s23 0 0 0 0\n"),
+    "more samples than the 22": (".fam", lambda right: right[: right[:-1].rindex(b"\n") + 1]),
+    "not a text file": (".fam", lambda right: b"\xff\xfe\x00"),
+}
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "ends early",
-        "is too long",
-        "6c 1b 01",
-        "begins with the bytes of nothing",
-        "one sample after the other",
-        "line 2: expected 6 columns, got 5",
-        "is empty",
-        "several samples 'f_a'",
-        "no genotypes of the last of the 24",
-        "more samples than the 22",
-        "not a text file",
-    ],
-)
+@pytest.mark.parametrize("what", DAMAGES)
 def test_damaged_files(path, what):
-    damaged(path, what)
+    suffix, change = DAMAGES[what]
+    file = path.with_suffix(suffix)
+    file.write_bytes(change(file.read_bytes()))
     with pytest.raises(ValueError, match=what):
         Genotypes(path)
 

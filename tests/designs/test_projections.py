@@ -122,7 +122,7 @@ def test_infinite_sums_of_squares_are_refused():
 
 def test_sparse_stays_sparse():
     rng = np.random.default_rng(0)
-    n, p = 1000, 50_000
+    n, p = 1000, 10_000
     X = sp.random_array((n, p), density=1e-3, random_state=rng, format="csr")
     Z = rng.standard_normal((n, 5))
 

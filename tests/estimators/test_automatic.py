@@ -186,17 +186,6 @@ def test_every_criterion(small, name):
 # --------------------------------------------------------------------------- progress
 
 
-def test_the_callback_sees_the_search_and_the_fit(small):
-    X, Y, _ = small
-    seen = []
-    est = auto(callback=seen.append).fit(X, Y)
-    stages = [record.stage for record in seen]
-    search, fit = stages.count("search"), stages.count("fit")
-    assert stages == ["search"] * search + ["fit"] * fit
-    assert search >= len(est.search_)
-    assert fit >= 1
-
-
 @pytest.mark.parametrize("how", ["returns True", "is interrupted"])
 def test_stopping_fits_the_best_so_far(small, how):
     X, Y, _ = small

@@ -20,8 +20,6 @@ GRID = {
     "column_sparsities": [5, None],
     "ridges": [0.0, 0.05],
 }
-FEW = {"ranks": [1, 2], "row_sparsities": [4, 8], "column_sparsities": [5], "ridges": [0.0]}
-
 # fits of noise, or of more predictors than half of the samples
 doubtful = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 

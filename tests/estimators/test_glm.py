@@ -77,16 +77,6 @@ def test_many_responses_without_limits_are_separate_regressions():
         np.testing.assert_allclose(est.coef_[j], np.ravel(other.coef_), rtol=1e-4, atol=1e-5)
 
 
-def test_without_limits_the_multinomial_is_scikit_learn():
-    X = predictors()
-    y = responses("multinomial", X)
-    est = tr.SparseReducedRankGLM("multinomial", 3, None, None, ridge=0.0, tol=1e-10).fit(X, y)
-    other = logistic().fit(X, y)
-    np.testing.assert_allclose(est.predict(X), other.predict_proba(X), atol=1e-5)
-    centred = est.coef_ - est.coef_.mean(axis=0)
-    np.testing.assert_allclose(centred, other.coef_ - other.coef_.mean(axis=0), atol=1e-4)
-
-
 @pytest.mark.parametrize("name", ["bernoulli", "poisson"])
 def test_with_a_ridge_it_is_scikit_learn_on_standardised_predictors(name):
     """The ridge is in units of the information of an entry without predictors."""
@@ -309,17 +299,6 @@ def test_kept_predictors_are_not_shrunk(name):
         np.testing.assert_allclose(est.coef_[j, [0, 5]], np.ravel(other.coef_), atol=1e-4)
         assert est.intercept_[j] == pytest.approx(np.ravel(other.intercept_)[0], abs=1e-4)
     assert np.abs(est.coef_[:, 1:5]).max() < 1e-5
-
-
-@pytest.mark.parametrize(("name", "criterion"), [("poisson", "cv"), ("bernoulli", "bic")])
-def test_criteria(name, criterion):
-    X = predictors(n=200)
-    Y = responses(name, X, k=5)
-    est = tr.SparseReducedRankGLM(name, criterion=criterion, cv=2).fit(X, Y)
-    assert 1 <= est.rank_ <= 2
-    assert est.row_support_[0] <= 2
-    assert est.score(X, Y) > (0.1 if name == "poisson" else 0.02)
-    assert len(est.search_) > 1
 
 
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")

@@ -95,12 +95,6 @@ def test_lazy_data_are_refused(data, estimator):
         estimator.fit(X, Y).predict(pl.DataFrame(X).lazy())
 
 
-def test_responses_of_dask(data, estimator):
-    array = pytest.importorskip("dask.array").from_array
-    X, Y = data
-    np.testing.assert_allclose(estimator.fit(X, array(Y)).coef_, estimator.fit(X, Y).coef_)
-
-
 @pytest.mark.parametrize("value", [np.nan, -1.0, "4", True])
 @pytest.mark.parametrize("constant", ["per_degree", "per_inflation"])
 def test_constants_of_a_criterion_are_numbers(constant, value):

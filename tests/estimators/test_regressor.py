@@ -71,12 +71,6 @@ def test_start_in_the_users_units(small, fitted):
         assert relative(again.coef_, moved.coef_) < 1e-6
 
 
-def test_intercept_is_the_mean_of_the_residual(small):
-    X, Y, _ = small
-    est = tr.SparseReducedRankRegressor(**SIZES).fit(X + 5, Y - 7)
-    np.testing.assert_allclose(np.mean(Y - 7 - est.predict(X + 5), axis=0), 0, atol=1e-9)
-
-
 @pytest.mark.parametrize("options", [{"solver": "pursuit"}, {"solver": "gdt", "tol": 1e-10}])
 def test_ridge_shrinks_towards_the_closed_form(small, options):
     """Without sparsity and at full rank the answer is ridge regression."""

@@ -4,12 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
 
 import thinrank as tr
 from thinrank.designs import Blocks
 
 N, P, K = 2100, 30, 6  # with at most 2000 rows blocks are read into memory
+ROWS = np.arange(N)
 SIZES = {"rank": 2, "row_sparsity": 6, "column_sparsity": 4}
 
 
@@ -79,13 +80,60 @@ def test_the_fit_is_that_of_the_data_in_memory(in_blocks, data, parameters):
     assert_same(one, other)
 
 
-def test_inner_products_of_predictors_in_use_only(in_blocks):
+SEARCHED = {"column_sparsity": None, "cv": KFold(3)}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        SIZES,
+        {**SEARCHED, "criterion": "pic"},
+        pytest.param({**SEARCHED, "criterion": "cv"}, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_inner_products_of_predictors_in_use_only(monkeypatch, parameters):
     """With many predictors XᵀX is computed for some of them, in more passes through the data."""
-    X, Y = simulated(720)
-    one = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
-    other = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "0.004")
+    X, Y = simulated(300)
+    one = tr.SparseReducedRankRegressor(**parameters).fit(X, Y)
+    other = tr.SparseReducedRankRegressor(**parameters).fit(as_blocks(X), Y)
     assert_same(one, other)
     assert 1 < other.n_passes_ <= 12
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_grid_with_given_splits(in_blocks, data, weighted):
+    """Some rows are never held out, and some are on neither side."""
+    X, Y = data
+    weight = np.where(ROWS % 7 == 0, 0.0, np.linspace(0.5, 2, N)) if weighted else None
+    splits = [(ROWS[900:], ROWS[:900]), (ROWS[:1500], ROWS[1400:2000])]
+    grid = {"ranks": [1, 2], "row_sparsities": [6, 9], "column_sparsities": [4, None]}
+    est = tr.SparseReducedRankRegressorCV(**grid, ridges=[0.0, 0.1], cv=splits)
+    scores = [record.split_scores for record in est.fit(X, Y, weight).search_]
+    found = est.fit(as_blocks(X), Y, weight).search_
+    np.testing.assert_allclose([record.split_scores for record in found], scores, rtol=1e-6)
+
+
+def test_splits_without_rows_are_refused(in_blocks, data):
+    X, Y = data
+    weight = np.where(ROWS < 800, 0.0, 1.0)
+    first, last = ROWS[:800], ROWS[800:]
+    for train, test, words in ((first, last, "training"), (last, first, "held")):
+        est = tr.SparseReducedRankRegressorCV(ranks=[1], row_sparsities=[2], cv=[(train, test)])
+        with pytest.raises(ValueError, match=f"no {words}.*positive weight"):
+            est.fit(as_blocks(X), Y, weight)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_predictors_that_are_constant_up_to_rounding_errors_or_overflow(in_blocks, data):
+    X, Y = data[0].copy(), data[1]
+    X[:, 4] = 1e8 + 5e-7 * np.random.default_rng(0).standard_normal(N)
+    est = tr.SparseReducedRankRegressor(1, None, None, ridge=0.1).fit(as_blocks(X), Y)
+    assert not {4, 7} & set(est.row_support_.tolist())
+    X[3, 1] = 1e200
+    with pytest.raises(ValueError, match="so must be the sums of squares of its columns"):
+        tr.SparseReducedRankRegressor(1, 2, None).fit(as_blocks(X), Y)
 
 
 def test_weights_and_single_precision(in_blocks, data):

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from thinrank import Factors
 from thinrank.losses import GeneralizedLinear
 from thinrank.losses.families import (
     Bernoulli,
@@ -120,6 +121,22 @@ def literal(name, given, theta):
         total = np.sum(weight * family.value(given["Y"], linear))
     n = given["sample_weight"].sum() if "sample_weight" in given else N
     return total / n + given.get("ridge", 0.0) / 2 * np.sum(theta**2)
+
+
+def least_by_bfgs(loss, rank, seeds, gtol=1e-7):
+    """The least value over the factors, by scipy from several starts."""
+    p, k = loss.shape
+
+    def value_and_gradient(flat):
+        factors = Factors(flat[: p * rank].reshape(p, rank), flat[p * rank :].reshape(k, rank))
+        value, U, V = loss.value_and_gradient(factors)
+        return value, np.concatenate([U.ravel(), V.ravel()])
+
+    starts = (np.random.default_rng(seed).standard_normal((p + k) * rank) for seed in seeds)
+    return min(
+        minimize(value_and_gradient, start, jac=True, method="BFGS", options={"gtol": gtol}).fun
+        for start in starts
+    )
 
 
 def quotients(function, at, h=1e-5):

@@ -123,6 +123,7 @@ def test_restricted_losses_have_the_same_values(name, parts):
     np.testing.assert_allclose(gradient_u, right_u[rows], atol=1e-6)
     np.testing.assert_allclose(gradient_v, right_v[whole], atol=1e-6)
     assert inner.magnitude == pytest.approx(loss.magnitude, rel=1e-9)
+    assert inner.nearly_quadratic in (True, False)  # asked of losses with their own weights
     again = inner.restrict(np.array([0, 2]), np.arange(len(whole)))
     few = Factors(part.U[[0, 2]], part.V)
     fewer = Factors(part.U * np.array([[1.0], [0.0], [1.0]]), part.V)

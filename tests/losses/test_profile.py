@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from family_problems import FAMILIES, K, N, arguments, best_free, blocks_of, weights
+from family_problems import N, arguments
 from scipy.special import expit
 
 from thinrank import Factors
@@ -21,45 +21,6 @@ def profiled(family, Y, free, linear=None, weight=None):
     )
     point = loss.at(Factors.zero(loss.shape, Y, rank=1))
     return replace(point, values=len(Y) * point.values)
-
-
-def centred(beta, name):
-    """Coefficients of categories minus their mean, since only differences matter."""
-    beta = beta.copy()
-    for block in blocks_of(name):
-        beta[:, block] -= beta[:, block].mean(axis=1, keepdims=True)
-    return beta
-
-
-@pytest.mark.parametrize("parts", ["intercept", "entries", "everything"])
-@pytest.mark.parametrize("name", FAMILIES)
-def test_against_bfgs(name, parts):
-    given, family = arguments(name, parts), FAMILIES[name]
-    weight, free = weights(given), given["free"]
-    linear = np.random.default_rng(7).standard_normal((N, K))
-    expected, total = best_free(family, given["Y"], weight, linear, free)
-    found = profiled(family, given["Y"], free, linear, weight)
-    np.testing.assert_allclose(centred(found.free, name), centred(expected, name), atol=1e-5)
-    np.testing.assert_allclose(found.linear, linear + free @ found.free, atol=1e-9)
-    assert found.values.sum() == pytest.approx(total, rel=1e-8)
-    np.testing.assert_allclose(free.T @ found.derivative, 0, atol=1e-4)
-
-
-def test_known_intercepts():
-    Y = arguments("poisson", "bare")["Y"]
-    weight = np.random.default_rng(0).uniform(0.1, 1, (N, K))
-    mean = np.sum(weight * Y, axis=0) / weight.sum(axis=0)
-    np.testing.assert_allclose(profiled(Poisson(), Y, ONES, weight=weight).free[0], np.log(mean))
-    np.testing.assert_allclose(profiled(Gaussian(), Y, ONES, weight=weight).free[0], mean)
-
-
-def test_without_free_predictors_nothing_changes():
-    Y = arguments("poisson", "bare")["Y"]
-    linear = np.random.default_rng(0).standard_normal((N, K))
-    found = profiled(Poisson(), Y, None, linear)
-    assert found.free.shape == (0, K)
-    np.testing.assert_allclose(found.linear, linear)
-    np.testing.assert_allclose(found.values, Poisson().value(Y, linear).sum(axis=0))
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,6 @@ def test_models_near_saturation_are_out(name):
     np.testing.assert_array_equal(np.isinf(scores), ~(penalty < N * K))
 
 
-def test_the_guard_is_the_penalty_against_the_observations():
-    models = Complexity(np.array([24.9, 25.0]), 1, 1, P, K, False, False)
-    scores = Criterion("pic").scores(np.ones(2), 2.0, 100.0, models)
-    assert np.isfinite(scores[0])
-    assert np.isposinf(scores[1])
-
-
 @pytest.mark.parametrize("name", CRITERIA)
 def test_the_zero_matrix_is_the_zero_of_the_scale(name):
     models = Complexity(0.0, 0, 0, P, K)
@@ -86,19 +79,15 @@ def test_the_zero_matrix_is_the_zero_of_the_scale(name):
     assert Criterion(name).scores(np.array(0.0), 0.0, N * K, complexity()) > 0
 
 
-def test_a_perfect_fit_has_a_finite_score():
-    score = Criterion().scores(np.array([0.0, -1e-20]), 5.0, N * K, complexity())
-    assert np.isfinite(score).all()
-
-
 @pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("residual", [0.0, 1e-20])
+@pytest.mark.parametrize("residual", [0.0, 1e-20, -1e-20])
 def test_a_perfect_fit_has_the_same_score_in_every_unit(name, residual):
     """What is left is a rounding error of the squares of the responses, however small these are."""
     scores = [
         Criterion(name).scores(np.array(unit * residual), unit * 400.0, N * K, complexity())
         for unit in (1e-12, 1.0, 1e12)
     ]
+    assert np.isfinite(scores).all()
     assert scores[0] == pytest.approx(scores[1])
     assert scores[2] == pytest.approx(scores[1])
 

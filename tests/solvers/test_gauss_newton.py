@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 import thinrank as tr
-from losses.family_problems import FAMILIES, K, N, P, arguments, responses
+from losses.family_problems import FAMILIES, K, N, P, arguments, least_by_bfgs, responses
 from thinrank import Factors
 from thinrank.losses import GeneralizedLinear
 from thinrank.losses.families import Huber
@@ -36,26 +35,6 @@ def test_it_ends_at_a_stationary_point(name, ridge, rank):
     assert again.value == pytest.approx(answer.value, rel=1e-7)
 
 
-def by_bfgs(loss, rank, seeds):
-    """The least value over the factors, by scipy from several starts."""
-
-    def value_and_gradient(flat):
-        factors = Factors(flat[: P * rank].reshape(P, rank), flat[P * rank :].reshape(K, rank))
-        value, U, V = loss.value_and_gradient(factors)
-        return value, np.concatenate([U.ravel(), V.ravel()])
-
-    return min(
-        minimize(
-            value_and_gradient,
-            np.random.default_rng(seed).standard_normal((P + K) * rank),
-            jac=True,
-            method="BFGS",
-            options={"gtol": 1e-7},
-        ).fun
-        for seed in seeds
-    )
-
-
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli", "poisson"])
 def test_against_bfgs(name):
     """Local optima differ, so that the best of a few starts is compared."""
@@ -66,7 +45,7 @@ def test_against_bfgs(name):
         for _ in range(3)
     ]
     found = min(solve(loss, rank, start).value for start in ("auto", *starts))
-    assert found == pytest.approx(by_bfgs(loss, rank, range(4)), rel=1e-6)
+    assert found == pytest.approx(least_by_bfgs(loss, rank, range(4)), rel=1e-6)
 
 
 def test_columns_of_a_category_that_is_not_in_use_stay_zero():

@@ -1,6 +1,6 @@
 """Pursuit: exact steps, decreasing objective, robust on awkward data."""
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -130,36 +130,6 @@ def test_a_row_that_is_clearly_not_noise_needs_no_penalty():
     """It takes the place of the row that costs least; the others stay."""
     assert weakly_wrong(strength=1.0).factors.row_support.tolist() == [0, 1, 2]
     assert weakly_wrong(strength=0.0).factors.row_support.tolist() == [0, 1, 7]
-
-
-@pytest.mark.parametrize("columns", [7, 3])
-def test_no_set_of_rows_is_better_from_a_bad_start(library, columns):
-    """Correlated predictors and a start on the wrong ones; all supports are tried here."""
-    X, Y, _ = tr.datasets.make_two_way_sparse(
-        40, 9, 7, 2, 3, 4, correlation=0.8, signal=0.3, random_state=0
-    )
-    start = np.zeros((9, 7))
-    start[[4, 6, 8]] = np.random.default_rng(0).standard_normal((3, 7))
-    answer = solve(
-        LeastSquares(library.array(X), library.array(Y)),
-        row_sparsity=3,
-        column_sparsity=columns,
-        start=library.array(start),
-        solver=Pursuit(exchange_penalty=0.0),
-    )
-
-    def value(rows, chosen):
-        """Reduced-rank regression on supports; what the other responses have is left."""
-        projected = np.linalg.qr(X[:, rows])[0].T @ Y[:, chosen]
-        kept = np.linalg.svd(projected, compute_uv=False)[:2]
-        return (np.sum(Y**2) - np.sum(kept**2)) / 80
-
-    best = min(
-        value(list(rows), list(chosen))
-        for rows in combinations(range(9), 3)
-        for chosen in combinations(range(7), columns)
-    )
-    assert answer.value == pytest.approx(best, rel=1e-7)
 
 
 def test_duplicated_predictors_are_not_both_used():

@@ -5,7 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank import Factors
-from thinrank.losses import Custom, Denoising, LeastSquares
+from thinrank.losses import Denoising, LeastSquares
 from thinrank.solvers import GDT, Constant, Safeguarded, Theory
 
 
@@ -59,24 +59,6 @@ def test_theory_is_the_formula(library, scale):
     assert type(step) is float
     assert step == pytest.approx(expected, rel=1e-8)
     assert rule.longer(step) == step
-
-
-def test_safeguarded_begins_with_what_the_loss_knows(library):
-    U, V, factors = sparse_point(library)
-    spectral = np.linalg.norm(np.vstack([U, V]), 2) ** 2
-
-    def first(loss, balance=1.0):
-        return Safeguarded().first(loss, factors, balance)
-
-    known = Denoising(library.array(np.ones((8, 5))), ridge=3.0)
-    assert first(known) == pytest.approx(1 / (4 * spectral))
-    assert first(known, balance=9.0) == pytest.approx(1 / (9 * spectral))
-    like, gradient = library.array([0.0]), lambda factors: (0.0, factors.U, factors.V)
-    smooth = Custom(gradient, (8, 5), smoothness=2.0, like=like)
-    assert first(smooth) == pytest.approx(1 / (2 * spectral))
-    # without either, by the mean curvature: here ∇f = 7·Θ
-    unknown = Custom(lambda f: (0.0, 7 * f.theta @ f.V, 7 * f.theta.T @ f.U), (8, 5), like=like)
-    assert first(unknown) == pytest.approx(1 / (7 * spectral))
 
 
 def problem(kind, seed):

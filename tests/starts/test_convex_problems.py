@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso
 
 from thinrank.losses import LeastSquares
 from thinrank.starts.convex import penalized_fit, shrink_entries, shrink_rows
@@ -28,18 +27,6 @@ def amount(kind, X, Y, part=0.2):
 
 def solve(kind, loss, penalty):
     return penalized_fit(loss, penalty, PROXES[kind], max_iter=100_000, tol=1e-12)
-
-
-@pytest.mark.parametrize("form", ["direct", "gram"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_lasso_equals_scikit_learn(shape, form):
-    X, Y = data(shape)
-    alpha = amount("lasso", X, Y)
-    theta = solve("lasso", LeastSquares(X, Y, form=form), np.full(X.shape[1], alpha))
-    for j in range(Y.shape[1]):
-        reference = Lasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y[:, j])
-        np.testing.assert_allclose(theta[:, j], reference.coef_, atol=1e-6)
-    assert 0 < np.count_nonzero(theta) < theta.size
 
 
 def assert_optimal(kind, theta, gradient, penalty, tol):

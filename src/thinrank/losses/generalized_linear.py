@@ -341,6 +341,8 @@ class GeneralizedLinear:
         other.unit = arrays.take_rows(self.unit, columns)
         if self.offset is not None:
             other.offset = arrays.take_columns(self.offset, columns)
+        if self.entry_weight is not None:
+            other.entry_weight = arrays.take_columns(self.entry_weight, columns)
         if self._weight is not None and self._weight.shape[1] > 1:
             other._weight = arrays.take_columns(self._weight, columns)
         other._share = {}
