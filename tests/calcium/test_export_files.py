@@ -105,7 +105,6 @@ def test_light_and_quality(tmp_path, imaging):
         np.testing.assert_allclose(read, values, rtol=1e-5)
     with (tmp_path / "out" / "quality.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["doubtful"] for row in rows] == ["0", "1"]
     assert rows[0] | {"snr": "5", "correlation": "0.75", "pixels": "6", "row": "1.50"} == rows[0]
     with pynwb.NWBHDF5IO(tmp_path / "out" / "regions.nwb", "r") as file:
         session = file.read()
@@ -132,7 +131,6 @@ def test_light_and_quality(tmp_path, imaging):
         assert series.rate == regions.imaging_plane.imaging_rate == 4.0
         assert series.rois.data[:].tolist() == [0, 1]
         assert regions["snr"][:].tolist() == [5.0, 1.5]
-        assert regions["doubtful"][:].tolist() == [False, True]
     assert not pynwb.validate(path=str(tmp_path / "out" / "regions.nwb"))
 
 

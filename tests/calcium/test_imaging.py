@@ -35,7 +35,6 @@ def test_neurons_of_a_simulated_movie(simulated, fitted, low_rank):
         assert min(found) > 0.9
         assert imaging.decay_ == pytest.approx(truth.decay)
         assert str(imaging.status_)
-        assert not imaging.quality_.doubtful.any()
 
 
 def test_attributes_agree_with_one_another(simulated, fitted):

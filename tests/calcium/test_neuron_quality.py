@@ -16,7 +16,7 @@ def activity(rng):
 def quality(trace, raw, neuropil):
     level = np.zeros_like(raw)
     light = Fluorescence(raw, neuropil, level, level, neuropil_shares(raw, neuropil))
-    return measure_quality(trace, light, np.ones(1), ("",))
+    return measure_quality(trace, light, [(0.9, "too small")])
 
 
 def test_height_and_correlation_of_a_neuron(rng, activity):
@@ -26,7 +26,7 @@ def test_height_and_correlation_of_a_neuron(rng, activity):
     assert measured.snr[0] == pytest.approx(5 * activity.max(), rel=0.15)
     expected = np.corrcoef(activity[0], (5 * activity + noise)[0])[0, 1]
     assert measured.correlation[0] == pytest.approx(expected, abs=0.05)
-    assert not measured.doubtful[0]
+    assert measured.score[0] > 0.5
 
 
 @pytest.mark.parametrize("gain", [0.5, 1.5])
@@ -36,7 +36,8 @@ def test_a_pixel_with_another_gain_of_the_background_is_no_neuron(rng, activity,
     trace = np.maximum((gain - 1) * (activity - np.median(activity)), 0)
     measured = quality(trace, raw, 10 * activity + 0.1 * rng.standard_normal((1, 2000)))
     assert abs(measured.correlation[0]) < 0.1
-    assert measured.doubtful[0]
+    assert measured.score[0] < 0.5
+    assert measured.fault[0] in ("unlike its light", "too faint")
 
 
 def test_light_that_is_dark_where_the_trace_is_high_and_no_light(rng, activity):
@@ -44,6 +45,6 @@ def test_light_that_is_dark_where_the_trace_is_high_and_no_light(rng, activity):
     measured = quality(activity, raw, np.zeros_like(raw))
     assert measured.snr[0] < -5
     assert measured.correlation[0] < -0.5
-    assert measured.doubtful[0]
+    assert measured.score[0] == 0
     measured = quality(0 * activity, activity, activity)
     assert measured.snr.tolist() == measured.correlation.tolist() == [0]

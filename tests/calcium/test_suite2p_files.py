@@ -68,13 +68,6 @@ def test_traces_and_settings(imaging, plane):
     assert 0 <= image.min() < 0.5 < image.max() <= 1
 
 
-def test_doubtful_neurons_are_no_cells(imaging, tmp_path):
-    doubted = select_neurons(imaging, [0, 1])
-    doubted.quality_.snr[1] = 1.0
-    cells = np.load(written(doubted, tmp_path / "out") / "iscell.npy")
-    assert cells[:, 0].tolist() == [1, 0]
-
-
 def test_no_neuron(imaging, tmp_path):
     place = written(select_neurons(imaging, []), tmp_path / "out")
     assert np.load(place / "stat.npy", allow_pickle=True).shape == (0,)

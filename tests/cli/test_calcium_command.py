@@ -15,7 +15,6 @@ from messy_files import run as run_command
 
 from thinrank.calcium import (
     CalciumImaging,
-    Quality,
     make_movie,
     read_regions,
     select_neurons,
@@ -111,7 +110,7 @@ def test_from_movie_to_neurons(first):
     for name in ("traces.csv", "dff.csv"):
         assert header(out / name) == ["frame", "time", "neuron_1", "neuron_2", "neuron_3"]
     with (out / "quality.csv").open() as file:
-        assert [row["doubtful"] for row in csv.DictReader(file)] == ["0"] * 3
+        assert all(float(row["score"]) > 0.5 for row in csv.DictReader(file))
     stored = np.load(out / "suite2p" / "plane0" / "F.npy")
     raw = np.loadtxt(out / "fluorescence.csv", delimiter=",", skiprows=1)[:, 2:].T
     np.testing.assert_allclose(raw, stored, rtol=1e-5)
@@ -278,19 +277,6 @@ def test_decisions_that_do_not_fit(film, first, tmp_path, change, code, fault):
     assert "decisions.json" in result.output
     assert fault in words(result)
     assert not (tmp_path / "out").exists()
-
-
-def test_doubtful_neurons(film, tmp_path, quick_fit):
-    quick_fit.quality_ = Quality(np.array([5.0, 1.0, 5.0]), quick_fit.quality_.correlation)
-    result = run(film, "--frame-rate", 7, "-o", tmp_path / "all")
-    assert "1 doubtful neuron: marked; see quality.csv" in result.output
-    page = (tmp_path / "all" / "page.html").read_text(encoding="utf-8")
-    assert "3 neurons, 1 of them doubtful," in page
-    assert len(re.findall(r"<input[^>]* checked>", page)) == 2
-    assert json.loads((tmp_path / "all" / "summary.json").read_text())["doubtful"] == [2]
-    result = run(film, "--frame-rate", 7, "-o", tmp_path / "some", "--hide-doubtful")
-    assert "1 doubtful neuron: left out (--hide-doubtful)" in result.output
-    assert len(read_regions(tmp_path / "some" / "regions.json")) == 2
 
 
 @pytest.mark.usefixtures("quick_fit")

@@ -28,13 +28,13 @@ def test_a_box_for_every_neuron(analysis, tmp_path):
     assert_self_contained(page)
     assert len(page.named("script")) == 1
     assert HOSTILE in page.text
-    assert "3 neurons, 1 of them doubtful, in 60 frames" in page.text
+    assert "3 neurons in 60 frames" in page.text
     rows = page.table("neuron")
-    assert rows[0][6:] == ["SNR", "correlation", "doubtful", "accept"]
-    assert rows[2][6:9] == ["1.0", "0.10", "doubtful"]
+    assert rows[0][6:] == ["SNR", "correlation", "accept"]
+    assert rows[2][6:8] == ["1.0", "0.10"]
     boxes = page.named("input")
     assert [json.loads(box["data-choice"])["id"] for box in boxes] == [1, 2, 3]
-    assert ["checked" in box for box in boxes] == [True, False, True]  # the second is doubtful
+    assert ["checked" in box for box in boxes] == [True, True, True]
     (bar,) = [part for part in page.named("div") if "data-choices" in part]
     about = json.loads(bar["data-choices"])
     assert about["movie"] == HOSTILE

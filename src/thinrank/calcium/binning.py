@@ -181,7 +181,8 @@ def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
         gaussian_filter(each, width, axes=(0, 1), mode="constant", truncate=3)
         for each in (values, np.ones_like(values[..., :1]))
     )
-    return np.asarray(total / weight)
+    total /= weight
+    return np.asarray(total)
 
 
 def _along_both(matrices: list[csr_array], values: np.ndarray) -> np.ndarray:

@@ -43,17 +43,16 @@ def export_results(
     dff.csv            ΔF/F; empty where F0 is not positive
     deconvolved.csv    deconvolved activity
     quality.csv        one line per neuron: center, signal-to-noise ratio, correlation of the trace
-                       with the raw light, whether it is doubtful, score of its shape; then
-                       the rejected candidates with the reason
+                       with the raw light, score; then the rejected candidates with the reason
     footprints.tif     one page per neuron, float32
     regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` with the footprints, quality and
                        reasons, the traces as ``Fluorescence/RoiResponseSeries`` beside ``raw``,
                        ``neuropil``, ``baseline``, ``deconvolved`` and ``spikes``, and
                        ``DfOverF/dff``, all in the processing module ``ophys``
     suite2p/plane0     with ``suite2p=True``: stat.npy, F.npy, Fneu.npy, spks.npy, ops.npy, and
-                       iscell.npy, 0 for doubtful neurons and for rejected candidates, which come
-                       last, with the correlation in place of a probability. As in suite2p, stat
-                       and ops are pickled
+                       iscell.npy, 0 for rejected candidates, which come last, with the
+                       correlation in place of a probability. As in suite2p, stat and ops are
+                       pickled
     summary.json       numbers of neurons and frames, and the names of the files
     ================== =========================================================================
 
@@ -148,7 +147,6 @@ def _quality(regions: list[np.ndarray], quality: Quality, count: int) -> pd.Data
         "pixels": [len(region) for region in regions],
         "snr": quality.snr,
         "correlation": quality.correlation,
-        "doubtful": quality.doubtful.astype(int),
         "score": quality.score,
         "rejected": quality.reasons(count),
     }

@@ -64,7 +64,6 @@ def write_nwb(
     for name, about, data in (
         ("snr", "Signal-to-noise ratio", quality.snr.tolist()),
         ("correlation", "Correlation of trace and raw light", quality.correlation.tolist()),
-        ("doubtful", "Whether snr or correlation is low", quality.doubtful.tolist()),
         ("rejected", "Why a candidate is no neuron", quality.reasons(count)),
     ):
         regions.add_column(name, about, data=data)

@@ -32,9 +32,7 @@ def write_suite2p(folder: Path, imaging: Any, count: int) -> None:
     typical = float(np.median([each["npix"] for each in stat])) if len(stat) else 1.0
     for each in stat:
         each["npix_norm"] = each["npix_norm_no_crop"] = each["npix"] / typical
-    cells = np.column_stack(
-        [~quality.doubtful & (np.arange(len(stat)) < count), np.clip(quality.correlation, 0, 1)]
-    )
+    cells = np.column_stack([np.arange(len(stat)) < count, np.clip(quality.correlation, 0, 1)])
     np.save(place / "stat.npy", stat)
     np.save(place / "F.npy", light.raw)
     np.save(place / "Fneu.npy", light.neuropil)

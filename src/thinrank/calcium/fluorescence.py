@@ -23,13 +23,6 @@ _PIXELS = 350
 # ring of this width around a single pixel has 2600 pixels, so that there are enough between
 # densely packed neurons too.
 _REACH = 28
-LEAST_CORRELATION = 0.2
-"""Neurons whose traces correlate less with their raw light are doubtful. Rule of thumb: on movies
-that were made for it, wide changes of the light that are no neurons have correlations around 0,
-and neurons whose traces are right have more than 0.3."""
-LEAST_SNR = 2.0
-"""Neurons whose largest transients are less, in standard deviations of the noise, are doubtful.
-Rule of thumb: noise exceeds it in 2 % of the frames."""
 
 
 @dataclass(frozen=True)
@@ -159,33 +152,27 @@ def _around(region: np.ndarray, shape: tuple[int, int], free: np.ndarray) -> np.
 class Quality:
     """Measures of each neuron.
 
-    Both compare its trace with its light without neuropil and resting level.
-
     Attributes
     ----------
     snr : ndarray of shape (n_neurons,)
-        Signal-to-noise ratio: height of the largest transient in the light, divided by the
-        standard deviation of the light's noise. The height is that of the trace, scaled to the
-        light by least squares; it is negative if the light is darker where the trace is high.
+        Signal-to-noise ratio: height of the largest transient in the light without neuropil and
+        resting level, divided by the standard deviation of the light's noise. The height is that of
+        the trace, scaled to the light by least squares; it is negative if the light is darker where
+        the trace is high.
     correlation : ndarray of shape (n_neurons,)
         Correlation of the trace with the light.
     score : ndarray of shape (n_neurons,) or None
-        How much the footprint looks like a neuron, from 0 to 1; it is rejected below 0.5. None for
-        models of earlier versions.
+        How much footprint and trace look like those of a neuron, from 0 to 1; it is rejected below
+        0.5. None for models of earlier versions.
     fault : tuple of str
-        What is most unlike a neuron, one for each: "too small", "too large", "too long" or "no
-        transients".
+        What is most unlike a neuron, one for each: "too small", "too large", "too long", "no
+        transients", "too faint" or "unlike its light".
     """
 
     snr: np.ndarray
     correlation: np.ndarray
     score: np.ndarray | None = None
     fault: tuple[str, ...] = ()
-
-    @property
-    def doubtful(self) -> np.ndarray:
-        """Boolean array: whether the correlation is below 0.2 or the ratio below 2."""
-        return (self.correlation < LEAST_CORRELATION) | (self.snr < LEAST_SNR)
 
     def reasons(self, n_accepted: int | None = None) -> list[str]:
         """Why each was rejected, if it comes after the accepted ones; otherwise empty."""
@@ -195,17 +182,33 @@ class Quality:
 
 
 def measure_quality(
-    traces: np.ndarray, fluorescence: Fluorescence, score: np.ndarray, fault: tuple[str, ...]
+    traces: np.ndarray, fluorescence: Fluorescence, verdicts: list[tuple[float, str]]
 ) -> Quality:
-    """Compare traces of shape (n_neurons, n_frames) with the light from which they were made."""
+    """Compare traces of shape (n_neurons, n_frames) with the light from which they were made.
+
+    ``verdicts``: scores of the footprints, and what is most unlike a neuron. The score is 0.5 for a
+    correlation of 0.2 with the light, too: wide changes of the light that are no neurons have
+    correlations around 0, and right traces more than 0.3; and for a ratio of 2, which noise exceeds
+    in 2 % of the frames.
+    """
     light = (fluorescence.corrected - fluorescence.baseline).astype(np.float64)
     noise = trace_noise(light)
     trace = traces - traces.mean(axis=1, keepdims=True)
     light -= light.mean(axis=1, keepdims=True)
     shared = np.vecdot(trace, light)
     size, brightness = np.linalg.norm(trace, axis=1), np.linalg.norm(light, axis=1)
-    height = shared * traces.max(axis=1, initial=0.0)
-    return Quality(_ratio(height, size**2 * noise), _ratio(shared, size * brightness), score, fault)
+    snr = _ratio(shared * traces.max(axis=1, initial=0.0), size**2 * noise)
+    correlation = _ratio(shared, size * brightness)
+    worst = [
+        min(
+            shape,
+            (max(c, 0) / (max(c, 0) + 0.2), "unlike its light"),
+            (max(s, 0) / (max(s, 0) + 2), "too faint"),
+        )
+        for shape, c, s in zip(verdicts, correlation.tolist(), snr.tolist(), strict=True)
+    ]
+    score, fault = np.array([each for each, _ in worst]), tuple(why for _, why in worst)
+    return Quality(snr, correlation, score, fault)
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

@@ -157,8 +157,8 @@ class CalciumImaging(BaseEstimator):
         Raw F, neuropil, F0, ΔF/F and deconvolved activity of each neuron, from the raw frames. F0
         is the running ``percentile`` in windows of ``window`` seconds.
     quality_ : Quality
-        Signal-to-noise ratio of each neuron, correlation of its trace with its raw light, and
-        whether it is doubtful.
+        Signal-to-noise ratio of each neuron, correlation of its trace with its raw light, and its
+        score.
     rejected_ : Neurons
         What was found but does not look like a neuron: footprints, traces, spike trains, regions,
         fluorescence and quality, with the reason of each in ``quality.fault``.
@@ -446,7 +446,7 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     >>> import thinrank as tr
     >>> movie, truth = tr.calcium.make_movie(200, (40, 40), 3, n_close_pairs=1, random_state=1)
     >>> imaging = tr.calcium.CalciumImaging(frame_rate=7).fit(movie)
-    >>> tr.calcium.select_neurons(imaging, ~imaging.quality_.doubtful).n_neurons_
+    >>> tr.calcium.select_neurons(imaging, imaging.quality_.snr > 5).n_neurons_
     3
     """
     light, quality, regions = imaging.fluorescence_, imaging.quality_, imaging.region_coordinates_

@@ -161,13 +161,9 @@ def fit_movie(
         spikes = spikes_of(targets, decay, None if found.theta is None else found.theta.row_support)
     decay = usual if decay is None else decay
     traces = lfilter([1.0], [1.0, -decay], spikes, axis=1).astype(np.float32)
-    score, fault = _judged(found, traces)
-    energy = footprints.multiply(footprints).sum(axis=1) * (traces**2).sum(axis=1)
-    order = np.lexsort((-energy, score < ACCEPTED))
-    footprints, spikes, traces = csr_array(footprints[order]), spikes[order], traces[order]
     regions = [
         region_of(footprints[[n]].toarray().reshape(height, width), imaging.region_threshold)
-        for n in range(len(order))
+        for n in range(len(traces))
     ]
     window = max(2, round(imaging.window * imaging.frame_rate))
     resting = RestingLevel(float(imaging.percentile), window)
@@ -181,10 +177,11 @@ def fit_movie(
         decay=decay,
         progress=begin("fluorescence"),
     )
-    faults = tuple(fault[i] for i in order)
-    quality = measure_quality(traces, light, score[order], faults)
+    quality = measure_quality(traces, light, _judged(found, traces))
+    energy = footprints.multiply(footprints).sum(axis=1) * (traces**2).sum(axis=1)
+    bad = np.less(quality.score, ACCEPTED)
     neurons = Neurons(footprints, spikes, traces, regions, light, quality)
-    accepted = int(np.count_nonzero(score >= ACCEPTED))
+    neurons, accepted = some_of(neurons, np.lexsort((-energy, bad))), int(np.count_nonzero(~bad))
     theta, status = found.theta, found.status
     if theta is None or status is None:
         theta, status = _theta(neurons, accepted, scale), _status(accepted)
@@ -259,10 +256,10 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     values, background = binned.values, None
     if wide:
         background = fit_background(values, wide)
-    values = smooth_frames(values, smoothing)
+    values[...] = smooth_frames(values, smoothing)
     values -= np.median(values, axis=2, keepdims=True)
-    some = slice(None, None, max(1, frames // 300))
-    rough = (np.diff(values, axis=2) / np.float32(2**0.5))[..., some]
+    every = max(1, frames // 300)
+    rough = (values[..., 1::every] - values[..., :-1:every]) / np.float32(2**0.5)
     unit = replace(binned, rough=rough).unit_noise(bool(imaging.noise_scaling))
     values *= np.divide(1, unit, out=np.zeros_like(unit), where=unit > 0)[..., None]
     np.maximum(values, np.float32(-imaging.floor), out=values)
@@ -324,14 +321,13 @@ def _footprints(found: _Found, shape: tuple[int, int]) -> csr_array:
     return stacked(found.neurons, images, shape)
 
 
-def _judged(found: _Found, traces: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Scores of all candidates from 0 to 1, and what is most unlike a neuron."""
+def _judged(found: _Found, traces: np.ndarray) -> list[tuple[float, str]]:
+    """Scores of the footprints of all candidates, and what is most unlike a neuron."""
     radius = _radius_of(found.neurons, found.unit, found.radius)
-    verdicts = [
+    return [
         shape_score(image, radius) if trace.any() else (0.0, "no transients")
         for image, trace in zip(_images(found.neurons, found.unit), traces, strict=True)
     ]
-    return np.array([score for score, _ in verdicts]), [fault for _, fault in verdicts]
 
 
 def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:

@@ -101,9 +101,6 @@ def calcium(
         Path | None,
         typer.Option(help="Write the neurons accepted in this file only, saved on the page."),
     ] = None,
-    hide_doubtful: Annotated[
-        bool, typer.Option("--hide-doubtful", help="Leave out doubtful neurons.")
-    ] = False,
     nwb: Annotated[bool, typer.Option("--nwb", help="Also write an NWB file.")] = False,
     session_start: Annotated[
         datetime | None,
@@ -194,7 +191,7 @@ def calcium(
     imaging.fit(film, dataset=dataset)
     seconds = time.perf_counter() - began
 
-    kept = _kept(imaging, decisions, hide_doubtful, output)
+    kept = _kept(imaging, decisions, output)
     everything = decisions is None and len(kept) == imaging.n_neurons_
     shown = imaging if everything else select_neurons(imaging, kept)
     scores = None if labelled is None else shown.score(labelled)
@@ -214,7 +211,6 @@ def calcium(
                 **describe(shown),
                 "neurons_found": imaging.n_neurons_,
                 "numbers_before": (kept + 1).tolist(),
-                "doubtful": (np.flatnonzero(shown.quality_.doubtful) + 1).tolist(),
                 **({} if scores is None else {"scores": scores.as_dict()}),
                 "seconds": round(seconds, 3),
                 "command": typed_command(),
@@ -244,9 +240,7 @@ def _frame_rate(movie: Path | None, given: float | None, output: Output) -> floa
     return found
 
 
-def _kept(
-    imaging: CalciumImaging, decisions: Decisions | None, hide_doubtful: bool, output: Output
-) -> np.ndarray:
+def _kept(imaging: CalciumImaging, decisions: Decisions | None, output: Output) -> np.ndarray:
     """Indices of the neurons that are written; notes tell how many are not."""
     from thinrank.calcium import accepted_neurons
     from thinrank.calcium.imaging import with_rejected
@@ -266,12 +260,7 @@ def _kept(
         if left:
             are = "is" if left == 1 else "are"
             output.note(f"{left} of the neurons {are} not in {decisions.source} and left out")
-    doubtful = found.quality_.doubtful[kept]
-    if doubtful.any():
-        action = "left out (--hide-doubtful)" if hide_doubtful else "marked; see quality.csv"
-        count = int(doubtful.sum())
-        output.note(f"{count} doubtful neuron{'' if count == 1 else 's'}: {action}")
-    return kept[~doubtful] if hide_doubtful else kept
+    return kept
 
 
 def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:

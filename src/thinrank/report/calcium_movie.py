@@ -11,7 +11,6 @@ import numpy as np
 
 from thinrank.calcium import CalciumImaging, Quality, Scores, match_regions
 from thinrank.calcium.decisions import DECISIONS, centres_of
-from thinrank.calcium.fluorescence import LEAST_CORRELATION, LEAST_SNR
 from thinrank.calcium.imaging import with_rejected
 from thinrank.calcium.regions import inside, window
 from thinrank.core.files import write_text
@@ -132,9 +131,6 @@ def _verdict(analysis: MovieAnalysis) -> str:
     height, width = imaging.mean_image_.shape
     count, frames = len(imaging.traces_), imaging.traces_.shape[1]
     noun = "neuron" if count == 1 else "neurons"
-    quality = getattr(imaging, "quality_", None)
-    doubtful = 0 if quality is None else int(quality.doubtful.sum())
-    noun += f", {doubtful} of them doubtful," if doubtful else ""
     text = f"{count or 'No'} {noun} in {frames} frames of {height} × {width} pixels"
     if analysis.scores is None:
         return f"{text}."
@@ -226,30 +222,25 @@ def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
         columns |= {
             "SNR": _cells(quality.snr, ".1f"),
             "correlation": _cells(quality.correlation, ".2f"),
-            "doubtful": [Number(bad, "doubtful" if bad else "") for bad in quality.doubtful],
         }
         if quality.score is not None:
             columns["score"] = _cells(quality.score, ".2f")
             columns["rejected"] = list(quality.reasons(count))
             about += (
-                " The score says how much a footprint looks like a neuron; candidates below 0.5 "
-                "are rejected, with the reason."
+                " The score says how much footprint and trace look like those of a neuron; "
+                "candidates below 0.5 are rejected, with the reason."
             )
         about += (
             " SNR is the height of the largest transient in the raw light, in standard deviations "
             "of its noise; correlation is that of the trace with the raw light, from which the "
-            f"neuropil was regressed out. Neurons with an SNR below {LEAST_SNR:g} or a correlation "
-            f"below {LEAST_CORRELATION:g} are doubtful."
+            "neuropil was regressed out."
         )
     blocks: list[Block] = [Section("Neurons")]
     if review:
-        accepted = np.arange(len(centers)) < count
-        if quality is not None:
-            accepted &= ~quality.doubtful
         columns["accept"] = [
             Choice(
                 f"accept neuron {i + 1}",
-                bool(accepted[i]),
+                i < count,
                 {"id": i + 1, "row": round(row, 3), "column": round(column, 3)},
             )
             for i, (row, column) in enumerate(centers)
