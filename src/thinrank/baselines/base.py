@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from thinrank import arrays
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting, cross_validate, penalty_grid
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_number, is_auto, positive_integer
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import whole_fit
@@ -120,10 +120,11 @@ class Baseline(FactorRegressor):
     def _check_parameters(self) -> None:
         """Raise a ValueError for invalid parameters, before the data are read."""
         for name, value in self.get_params(deep=False).items():
-            if name in _CHOSEN or name in _NUMBERS:
-                check_number(name, value, automatic=name in _CHOSEN)
+            if name in _NUMBERS or (name in _CHOSEN and not is_auto(value)):
+                words = '"auto" or ' * (name in _CHOSEN) + "a finite number of at least 0"
+                check_number(name, value, words)
             elif name == "max_iter" or name.startswith("n_"):
-                check_count(name, value)
+                positive_integer(name, value)
 
     def _settings(self, data: Prepared) -> list[Setting]:
         """The candidate settings in the order of the path; one if nothing is to be chosen.
@@ -172,17 +173,11 @@ class Baseline(FactorRegressor):
         return int(rank)  # type: ignore[arg-type]
 
 
-def check_number(name: str, value: Any, *, automatic: bool = True) -> None:
-    """Raise a ValueError unless ``value`` is a finite number of at least 0, or "auto"."""
-    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    if (automatic and is_auto(value)) or (number and 0 <= float(value) < float("inf")):
-        return
-    expected = '"auto" or a finite number' if automatic else "a finite number"
-    raise ValueError(f"{name} must be {expected} of at least 0, got {value!r}")
+@dataclass(eq=False, repr=False, kw_only=True)
+class PenalizedBaseline(Baseline):
+    """A baseline with a path of penalties, of which ``cv`` chooses one."""
 
-
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """Raise a ValueError unless ``value`` is an integer of at least ``least``."""
-    integral = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-    if not (integral and value >= least):
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    n_penalties: int = 30
+    cv: Any = 5
+    fit_intercept: bool = True
+    standardize: bool = True

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import PenalizedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
@@ -19,7 +18,7 @@ from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_r
 
 
 @dataclass(eq=False, repr=False)
-class DoubleProjectedPenalization(Baseline):
+class DoubleProjectedPenalization(PenalizedBaseline):
     """Double projected penalization (DPP): low rank, sparse rows and columns.
 
     The method has four steps:
@@ -81,9 +80,6 @@ class DoubleProjectedPenalization(Baseline):
     column_threshold: float | str = "auto"
     _: KW_ONLY
     n_penalties: int = 20
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
     tol: float = 1e-6
 
     def _settings(self, data: Prepared) -> list[Setting]:

@@ -172,12 +172,10 @@ class Layers:
     def largest_penalty(self) -> float:
         """A penalty for which every layer is zero, whatever the other layers are."""
         largest = 0.0
-        full = np.abs(self.data.cross)
         gram_u = self.data.X.T @ (self.data.X @ self.U)
         for i in range(self.U.shape[1]):
-            others = self.U.shape[1] > 1
             held_out = self.data.cross - (gram_u @ self.V.T - np.outer(gram_u[:, i], self.V[:, i]))
-            strength = np.maximum(full, np.abs(held_out)) if others else full
+            strength = np.maximum(np.abs(self.data.cross), np.abs(held_out))
             strength = (strength * self.scale_u[:, i, None]) * self.scale_v[:, i]
             largest = max(largest, float(np.max(strength, initial=0.0)))
         return 1.01 * largest / self.data.shape[0]

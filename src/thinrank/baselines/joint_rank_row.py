@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import PenalizedBaseline
 from thinrank.baselines.sample import NEARLY_DEPENDENT, Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -17,7 +16,7 @@ from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 
 @dataclass(eq=False, repr=False)
-class JointRankRowSelection(Baseline):
+class JointRankRowSelection(PenalizedBaseline):
     """Joint rank and row selection in two steps (JRRS).
 
     First the group lasso, min 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖, selects the predictors. Then
@@ -60,10 +59,6 @@ class JointRankRowSelection(Baseline):
     rank: int | str = "auto"
     penalty: float | str = "auto"
     _: KW_ONLY
-    n_penalties: int = 30
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
     tol: float = 1e-6
 
     def _path(

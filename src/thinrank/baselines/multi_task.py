@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import PenalizedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -14,7 +13,7 @@ from thinrank.solvers.group_lasso import group_lasso_path
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskGroupLasso(Baseline):
+class MultiTaskGroupLasso(PenalizedBaseline):
     """Multi-task learning with the ℓ₂,₁ penalty (MTL): row sparsity, no rank constraint.
 
     Minimizes 1/(2n)·‖Y − XΘ‖² + penalty·Σⱼ‖Θⱼ‖ over Θ, where ‖Θⱼ‖ is the norm of row j. This is
@@ -63,10 +62,6 @@ class MultiTaskGroupLasso(Baseline):
 
     penalty: float | str = "auto"
     _: KW_ONLY
-    n_penalties: int = 30
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
     tol: float = 1e-6
 
     def _path(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import PenalizedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -16,7 +15,7 @@ from thinrank.solvers.group_lasso import group_lasso
 
 
 @dataclass(eq=False, repr=False)
-class RankConstrainedGroupLasso(Baseline):
+class RankConstrainedGroupLasso(PenalizedBaseline):
     """The rank-constrained group lasso (RCGL).
 
     Minimizes 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. With B = AVᵀ and
@@ -75,10 +74,6 @@ class RankConstrainedGroupLasso(Baseline):
     rank: int | str = "auto"
     penalty: float | str = "auto"
     _: KW_ONLY
-    n_penalties: int = 30
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
     max_iter: int = 500
     tol: float = 1e-6
 
@@ -102,19 +97,14 @@ def _alternate(
     n = data.shape[0]
     total = float(np.sum(data.Y**2))
     before = np.inf
-    decrease = 1e-2  # A need not be accurate while V still changes
     for iteration in range(1, max_iter + 1):
         target = data.Y @ V
-        A = group_lasso(data.X, target, penalty, start=A, tol=max(tol, 0.1 * decrease))
+        A = group_lasso(data.X, target, penalty, start=A, tol=tol)
         # ‖Y − XAVᵀ‖² = ‖YV − XA‖² + ‖Y‖² − ‖YV‖² for orthonormal V
         misfit = np.sum((target - data.X @ A) ** 2) + total - np.sum(target**2)
         value = float(misfit) / (2 * n) + penalty * float(np.sum(np.linalg.norm(A, axis=1)))
         if not np.any(A) or before - value <= tol * abs(value):
-            if decrease <= tol or not np.any(A):
-                return A, V, iteration
-            decrease = tol  # converged with a rough A: from here on solve for A accurately
-        else:
-            decrease = min(decrease, (before - value) / max(abs(value), np.finfo(float).tiny))
+            return A, V, iteration
         before = value
         left, _, right = np.linalg.svd(data.cross.T @ A, full_matrices=False)
         V = left @ right

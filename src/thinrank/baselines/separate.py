@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn import config_context
 from sklearn.linear_model import lasso_path
 
 from thinrank.arrays import Array
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import PenalizedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
@@ -26,7 +25,7 @@ _SLACK = 1e-7
 
 
 @dataclass(eq=False, repr=False)
-class SeparateLassos(Baseline):
+class SeparateLassos(PenalizedBaseline):
     """One lasso per response, with the same penalty for all.
 
     Minimizes ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
@@ -67,10 +66,6 @@ class SeparateLassos(Baseline):
 
     penalty: float | str = "auto"
     _: KW_ONLY
-    n_penalties: int = 30
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
     tol: float = 1e-6
 
     def _largest_penalty(self, data: Prepared) -> float:
@@ -100,7 +95,7 @@ class SeparateLassos(Baseline):
 
 
 @dataclass(eq=False, repr=False)
-class SeparateRidges(Baseline):
+class SeparateRidges(PenalizedBaseline):
     """Ridge regression of each response, with one penalty for all.
 
     Minimizes 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².
@@ -122,11 +117,6 @@ class SeparateRidges(Baseline):
     """
 
     penalty: float | str = "auto"
-    _: KW_ONLY
-    n_penalties: int = 30
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
 
     def _settings(self, data: Prepared) -> list[Setting]:
         if not is_auto(self.penalty):

@@ -23,8 +23,6 @@ _SMALLEST = 0.01
 # Each intermediate row threshold is this fraction of the one before. Rule of thumb: smaller steps
 # take longer, larger ones admit weak entries together with strong ones.
 _RATIO = 0.7
-# Up to this many predictors XᵀX is stored: at most 72 MB.
-_MOST_HELD = 3000
 # Pivots below this fraction of the trace count as zero: XᵀX is singular.
 _SINGULAR = 1e-10
 # Entries of a gradient step below this fraction of the largest are rounding errors.
@@ -151,7 +149,6 @@ class LeftStep:
         square = float(np.max(np.sum(data.X**2, axis=0), initial=0.0))
         self._step = 1 / square if square > 0 else 0.0
         self._most = max(round(data.shape[0] * data.mean_weight) // 2, 1)
-        self._gram = data.X.T @ data.X if data.shape[1] <= _MOST_HELD else None
 
     def __call__(self, B: np.ndarray, V: np.ndarray, threshold: float) -> np.ndarray:
         """One step from B."""
@@ -170,11 +167,8 @@ class LeftStep:
         return answer
 
     def _least_squares(self, kept: np.ndarray, cross: np.ndarray) -> np.ndarray:
-        if self._gram is None:
-            few = self.data.X[:, kept]
-            gram = few.T @ few
-        else:
-            gram = self._gram[kept[:, None], kept]
+        few = self.data.X[:, kept]
+        gram = few.T @ few
         factor, answer, failed = dposv(gram, cross, lower=1)  # Cholesky
         if failed or factor.diagonal().min() ** 2 < _SINGULAR * gram.trace():
             # singular: the solution of least norm

@@ -179,7 +179,7 @@ def fit_movie(
     )
     quality = measure_quality(traces, light, _judged(found, traces))
     energy = footprints.multiply(footprints).sum(axis=1) * (traces**2).sum(axis=1)
-    bad = np.less(quality.score, ACCEPTED)
+    bad = np.asarray(quality.score) < ACCEPTED
     neurons = Neurons(footprints, spikes, traces, regions, light, quality)
     neurons, accepted = some_of(neurons, np.lexsort((-energy, bad))), int(np.count_nonzero(~bad))
     theta, status = found.theta, found.status

@@ -111,7 +111,8 @@ def check_number(name: str, value: Any, expected: str = "a finite non-negative n
         raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
-def check_iterations(value: Any) -> None:
-    """Raise a ValueError unless ``value`` is a positive integer."""
+def positive_integer(name: str, value: Any) -> int:
+    """The value, if it is a positive integer."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"max_iter must be a positive integer, got {value!r}")
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    return int(value)

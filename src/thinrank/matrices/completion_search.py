@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,9 @@ class Candidate:
         return self.error - best.error <= margin * standard_error
 
 
+_error = attrgetter("error")
+
+
 @dataclass(frozen=True, eq=False)
 class _Split:
     """Cells to fit, and held-out cells with their groups; about the center of those to fit."""
@@ -88,11 +92,20 @@ class _Split:
     groups: np.ndarray
 
 
-class _Search:
+class Search:
+    """The choice of what is not given, by the squared errors in held-out cells.
+
+    Cells are divided at random into ``cv`` parts. For each part the model is fitted to the other
+    cells, with their center. For each rank the numbers of rows and columns start from those that
+    stand out and from all, and are improved with the held-out errors that more or fewer rows
+    (columns) would have.
+    """
+
     def __init__(
         self,
         cells: ObservedCells,
         limits: Limits,
+        *,
         centre: str | None,
         cv: int,
         seed: int,
@@ -102,17 +115,24 @@ class _Search:
         self.n_groups = min(len(cells), _MOST_GROUPS)
         place = np.random.default_rng(seed).permutation(len(cells))
         self.splits = [_split(cells, place, k, cv, centre) for k in range(cv)]
+        self.first = _standing_out(Centre.of(cells, centre).removed(cells))
         self.zero = self._without_components()
         self.done: dict[tuple[int, int, int], Candidate] = {}
         self.proposed: dict[tuple[int, int, int], tuple[tuple[int, int], tuple[int, int]]] = {}
 
-    def run(self, first: tuple[int, int]) -> Candidate:
+    def run(self) -> tuple[Candidate, list[Candidate]]:
+        """The candidate that is chosen, and all that were tried."""
+        best = self._best()
+        chosen = self._thinnest(best)
+        return chosen, [self.zero, *self.done.values(), *([chosen] if chosen.rank else [])]
+
+    def _best(self) -> Candidate:
         """The candidate with the smallest error."""
         best, without_gain = self.zero, 0
         given, rows, columns = self.limits[:3]
         most = min(rows or self.shape[0], columns or self.shape[1])
         for rank in range(1, most + 1) if given is None else (given,):
-            starts = [first, self.shape, *([(best.rows, best.columns)] if best.rank else [])]
+            starts = [self.first, self.shape, *([(best.rows, best.columns)] if best.rank else [])]
             sizes = sorted({self._sizes(rank, *each) for each in starts})
             winner = min((self._candidate(*each) for each in sizes), key=_error)
             if winner.error < best.error or given is not None:
@@ -124,7 +144,7 @@ class _Search:
                 break
         return self._polished(best) if best.rank else best
 
-    def thinnest(self, best: Candidate) -> Candidate:
+    def _thinnest(self, best: Candidate) -> Candidate:
         """The candidate with fewest parameters whose error is not clearly larger."""
         if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
             return self.zero
@@ -252,32 +272,6 @@ class _Search:
         best = int(np.argmin(error))
         near = error - error[best] <= _MARGIN * np.sqrt(np.abs(spread - spread[best]))
         return best + 1, int(np.argmax(near)) + 1
-
-
-def choose(
-    cells: ObservedCells,
-    limits: Limits,
-    *,
-    centre: str | None,
-    cv: int,
-    seed: int,
-    report: Callable[[Candidate], None],
-) -> tuple[Candidate, list[Candidate]]:
-    """Choose what is not given by the squared errors in held-out cells.
-
-    Cells are divided at random into ``cv`` parts. For each part the model is fitted to the other
-    cells, with their center. For each rank the numbers of rows and columns start from those that
-    stand out and from all, and are improved with the held-out errors that more or fewer rows
-    (columns) would have.
-    """
-    search = _Search(cells, limits, centre, cv, seed, report)
-    best = search.run(_standing_out(Centre.of(cells, centre).removed(cells)))
-    chosen = search.thinnest(best)
-    return chosen, [search.zero, *search.done.values(), *([chosen] if chosen.rank else [])]
-
-
-def _error(candidate: Candidate) -> float:
-    return candidate.error
 
 
 def _split(

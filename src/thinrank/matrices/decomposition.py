@@ -35,6 +35,11 @@ class Decomposition(BaseEstimator):
     singular_values_: Array
     warnings_: list[str]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @property
     def rank_(self) -> int:
         """Rank of Θ."""

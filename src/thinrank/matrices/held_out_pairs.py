@@ -30,7 +30,6 @@ _FIRST_RANKS = 8
 _ROUNDS = 3
 # Pairs that are 0 in a sparse matrix are sampled, this number for each stored pair of a part.
 _ZEROS_PER_EDGE = 5
-_FEWEST_NODES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class HeldOut:
                 left -= shrinkage[k] * features[:, k]
         return cls(residuals, features, weights, z, shrinkage)
 
-    def rank(self, level: float) -> int:
+    def rank(self, level: float = CLEAR_ERRORS) -> int:
         """Number of components up to the last one that is above a level."""
         above = np.flatnonzero(self.z > level)
         return int(above[-1]) + 1 if len(above) else 0
@@ -95,26 +94,26 @@ class GraphSizes:
 Split = tuple[Pairs, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def splits(pairs: Pairs, seed: int, folds: int = FOLDS) -> Iterator[Split]:
+def splits(pairs: Pairs, seed: int) -> Iterator[Split]:
     """Training pairs and, for each part, its pairs with values and weights.
 
     In a sparse matrix the stored entries of a part are removed and the others are multiplied by
-    folds / (folds - 1), so that their expectation stays; pairs that are 0 are sampled.
+    FOLDS / (FOLDS - 1), so that their expectation stays; pairs that are 0 are sampled.
     """
     rng = np.random.default_rng(seed)
     i, j = pairs.observed()
     values = pairs.at(i, j)
-    part = rng.permutation(len(i)) % folds
-    for fold in range(folds):
+    part = rng.permutation(len(i)) % FOLDS
+    for fold in range(FOLDS):
         out = part == fold
         if not pairs.is_sparse:
             yield pairs.without(i[out], j[out]), i[out], j[out], values[out], np.ones(out.sum())
             continue
         zeros = _zero_pairs(pairs, _ZEROS_PER_EDGE * max(int(out.sum()), 1), rng)
         n_zeros = pairs.n_nodes * (pairs.n_nodes - 1) // 2 - len(i) - len(pairs.unknown[0])
-        weight = n_zeros / folds / max(len(zeros[0]), 1)
+        weight = n_zeros / FOLDS / max(len(zeros[0]), 1)
         yield (
-            _thinned(pairs, i[out], j[out], folds / (folds - 1)),
+            _thinned(pairs, i[out], j[out], FOLDS / (FOLDS - 1)),
             np.concatenate([i[out], zeros[0]]),
             np.concatenate([j[out], zeros[1]]),
             np.concatenate([values[out], np.zeros(len(zeros[0]))]),
@@ -150,7 +149,7 @@ def choose_graph_sizes(
     best = []
     for center in centers:
         tried = _ranks(pairs, rank, first, center, seed)
-        chosen = tried.rank(CLEAR_ERRORS) if rank is None else rank
+        chosen = tried.rank() if rank is None else rank
         best.append((tried.error(chosen), center, chosen, tried))
     error, center, chosen, tried = min(best, key=lambda each: each[0])
     errors = {first: error}
@@ -189,7 +188,7 @@ def _ranks(pairs: Pairs, rank: int | None, size: int, center: bool, seed: int) -
     tried = min(_FIRST_RANKS, most) if rank is None else rank
     while True:
         found = held_out(pairs, tried, size, center=center, seed=seed)
-        if rank is not None or tried == most or found.rank(CLEAR_ERRORS) < tried:
+        if rank is not None or tried == most or found.rank() < tried:
             return found
         tried = min(2 * tried, most)
 
@@ -201,7 +200,7 @@ def _fewer_nodes(pairs: Pairs, rank: int, center: bool, seed: int, errors: dict[
         errors[size] = held_out(pairs, rank, size, center=center, seed=seed).error(rank)
         return errors[size]
 
-    fewest = max(_FEWEST_NODES, rank + 1)
+    fewest = rank + 1
     if pairs.n_nodes not in errors:
         try_size(pairs.n_nodes)
     size, worse = pairs.n_nodes // 2, 0

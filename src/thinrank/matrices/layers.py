@@ -5,6 +5,7 @@ Nothing here is random: starting points are singular vectors, and the data are d
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,12 +31,8 @@ _FALSE_SHARE = 0.001
 # each start is tried with both numbers.
 _LENIENT = 2.0
 _LENIENT_ITERATIONS = (1, 5)
-_MAX_ITERATIONS = 30
-# Singular vectors of the whole matrix from which the search starts. Dense factors, which real
-# noise has, take the first ones.
-_STARTS = 10
 # What a row or column of a layer must add to d² to be worth it, in squares of the noise.
-_PRICE = 4.0
+_PRICE = _LENIENT**2
 
 # Scores left out stand out beyond the limit that one of all exceeds with the first probability
 # under noise; a layer needs a number of them that has at most the second one.
@@ -44,6 +41,9 @@ _RATE, LEVEL = 0.05, 0.005
 # factors of the noise. Their typical scores exceed the noise of cells by this factor.
 _MOST_DENSE = 5
 _DENSE = 1.5
+# Singular vectors of the whole matrix from which the search starts. Dense factors, which real
+# noise has, take the first ones.
+_STARTS = 2 * _MOST_DENSE
 # Fourth moment of a singular vector above which few rows or columns contribute; 3 for normal ones.
 _LOCAL = 6.0
 # Rounds in which each layer is fitted to what the others leave.
@@ -250,7 +250,7 @@ def _reached(
     than one with a single vector. Those that meet on the way continue as one.
     """
     seen: set[tuple[bytes, bytes]] = set()
-    for iteration in range(_MAX_ITERATIONS):
+    for iteration in itertools.count():
         lenient = iteration < lenient_iterations
         scales = np.sqrt(squares.columns @ right**2)
         left = _chosen(_numbers(A @ _like(right, A)), rows, scales, lenient)
@@ -265,7 +265,7 @@ def _reached(
             if support in supports:
                 continue
             supports.add(support)
-            if (support in seen and not lenient) or iteration == _MAX_ITERATIONS - 1:
+            if support in seen and not lenient:
                 yield left[:, j], float(scores[:, j] @ right[:, j]), right[:, j]
             else:
                 going.append(j)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank.core.checks import check_choice, is_auto
+from thinrank.core.checks import check_choice, is_auto, positive_integer
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fit import whole_fit
@@ -165,7 +165,6 @@ class SparseLowRankGraph(Decomposition):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
 
@@ -262,10 +261,9 @@ class SparseLowRankGraph(Decomposition):
                 raise ValueError("pairs and top cannot be given together")
             i, j = pair_indices(pairs, self.n_features_in_, names).T
             return score_pairs(fit, influence, known, i, j)
-        number = 10 if top is None else top
-        check_size("top", number, 10**9, "the number of pairs")
+        number = 10 if top is None else positive_integer("top", top)
         absolute = self.kind_ != "adjacency"
-        found, scores = strongest_pairs(fit, influence, known, int(number), absolute=absolute)
+        found, scores = strongest_pairs(fit, influence, known, number, absolute=absolute)
         return Links(found if names is None else names[found], scores)
 
     def _scores(self) -> tuple[LowRank, np.ndarray]:
@@ -350,7 +348,7 @@ class SparseLowRankGraph(Decomposition):
                 raise ValueError(f'{name} must be True, False or "auto", got {value!r}')
         size = self._given("row_sparsity", n, "the number of nodes")
         rank = self._given("rank", size or n, "the number of nodes, or row_sparsity")
-        check_size("max_iter", self.max_iter, 10**9, "rounds of imputation")
+        positive_integer("max_iter", self.max_iter)
         if self.n_samples is not None:
             check_size("n_samples", self.n_samples, 10**9, "samples; or None", least=4)
         return rank, size

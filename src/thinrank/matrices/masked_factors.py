@@ -22,9 +22,6 @@ from thinrank.matrices.cells import EXACT, Block, ObservedCells
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.matrices.given_sizes import singular_triplets
 
-# Added to the diagonals of the regressions, relative to the largest one, so that a row with fewer
-# observed cells than components has a solution. Far below any ridge that changes a result.
-_SMALLEST_RIDGE = 1e-13
 # Alternations on the chosen rows and columns before these are chosen again.
 _BETWEEN_CHOICES = 10
 # Relative precision and most alternations of fits that are compared or continued.
@@ -45,7 +42,9 @@ def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, 
     above = np.triu_indices(rank)
     products = W[:, above[0]] * W[:, above[1]]
     coefficients, gains = np.empty((n_rows, rank)), np.empty(n_rows)
-    floor = _SMALLEST_RIDGE * float(np.sum(W * W)) + np.finfo(float).tiny
+    # added to the diagonals, so that a row with fewer observed cells than components has a
+    # solution; far below any ridge that changes a result
+    floor = 1e3 * np.finfo(float).eps * float(np.sum(W * W)) + np.finfo(float).tiny
     for start in range(0, n_rows, step := max(BLOCK_ENTRIES // rank**2, 1)):
         group = slice(start, start + step)
         whole = step >= n_rows
@@ -127,16 +126,12 @@ def _on_block(
     return U, V, previous, False
 
 
-def balanced(U: np.ndarray, V: np.ndarray, least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Factors of the same product with UᵀU = VᵀV diagonal; the number of columns is kept.
-
-    With ``least`` singular values below this share of the largest are raised to it, so that
-    directions which a large ridge removed can grow again under a smaller one.
-    """
+def balanced(U: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of the same product with UᵀU = VᵀV diagonal; the number of columns is kept."""
     left, upper = np.linalg.qr(U)
     right, lower = np.linalg.qr(V)
     inner_left, values, inner_right = np.linalg.svd(upper @ lower.T, full_matrices=False)
-    root = np.sqrt(np.maximum(values, least * values[:1]))
+    root = np.sqrt(values)
     new_U, new_V = np.zeros_like(U), np.zeros_like(V)  # fewer rows than columns give fewer values
     new_U[:, : len(root)] = left @ inner_left * root
     new_V[:, : len(root)] = right @ inner_right.T * root
@@ -153,8 +148,6 @@ _MOST_RIDGES = 11
 # simulations with few observed cells this avoids nearly all of the poor solutions that remain.
 _EXTRA = 3
 _WIDE_RIDGES = 2
-# Share of the largest singular value with which a removed direction starts again.
-_REVIVED = 0.01
 
 
 class RidgePath:
@@ -170,17 +163,16 @@ class RidgePath:
         """The fit for the next ridge."""
         sizes = self.rows, self.columns, ridge
         if self._n_wide:
-            self._continue_from(*alternate(self.cells, self._V, *sizes))
+            self._continue_from(alternate(self.cells, self._V, *sizes))
             self._n_wide -= 1
         found = alternate(self.cells, self._V[:, : self.rank], *sizes, precision)
         if not self._n_wide:
-            self._V = self._V[:, : self.rank]
-            self._continue_from(*found)
+            self._continue_from(found)
         return found
 
-    def _continue_from(self, U: np.ndarray, V: np.ndarray) -> None:
-        if U.any():
-            _, self._V = balanced(U, V, _REVIVED)
+    def _continue_from(self, found: Fit) -> None:
+        if found[0].any():
+            self._V = found[1]
 
 
 def ridges(largest: float, last: float | None = None) -> Iterator[float]:
@@ -232,5 +224,5 @@ def _start(cells: ObservedCells, rank: int, rows: int, columns: int) -> tuple[np
     block = as_design(cells.block(in_rows, in_columns).values)
     _, found, right = singular_triplets(block, rank)
     V = np.zeros((cells.shape[1], rank))
-    V[in_columns, : len(found)] = right * np.sqrt(np.maximum(found, _REVIVED * found[:1]))
+    V[in_columns, : len(found)] = right * np.sqrt(found)
     return V, float(found[0]) if len(found) else 0.0

@@ -28,7 +28,7 @@ from thinrank.matrices.cells import (
 from thinrank.matrices.completion_search import (
     Candidate,
     Limits,
-    choose,
+    Search,
     fit_completion,
     scores_of_rows,
     table_of,
@@ -175,7 +175,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
 
@@ -300,7 +299,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
         tried: list[Candidate] = []
         if None in limits:
             with progress_bar("candidates", show=bool(self.verbose)) as update:
-                best, tried = choose(
+                search = Search(
                     cells,
                     limits,
                     centre=self.center,
@@ -308,6 +307,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
                     seed=seed_from(self.random_state),
                     report=lambda each: update(advance=1, text=_in_words(each, len(cells))),
                 )
+                best, tried = search.run()
             chosen = Limits(*best.sizes, best.ridge)
         U, self._loadings, self._least_gain = fit_completion(centre.removed(cells), chosen, limits)
         self.row_center_, self.column_center_ = centre.rows, centre.columns

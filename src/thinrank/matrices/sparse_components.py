@@ -16,8 +16,6 @@ from thinrank.designs import Deflated, Dense
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.matrices.given_sizes import alternate, loadings, nearest, singular_triplets
 
-# A triangular factor takes the place of a matrix with more than this number of rows per column.
-_TALL = 3
 # Up to this number of sets of features all are tried, in less than 0.1 s.
 _MAX_SUBSETS = 5000
 # Candidate numbers of features grow by these factors below and above _FINE: near the number of
@@ -82,14 +80,10 @@ def without(A: Design, Q: Array) -> Design:
 def compressed(A: Design) -> Design:
     """A design with the same inner products of columns, dense and with few rows where possible."""
     n, p = A.shape
-    if n * p > BLOCK_ENTRIES:
-        return A
-    if hasattr(A, "array") and n <= _TALL * p:
+    if n * p > BLOCK_ENTRIES or (hasattr(A, "array") and n <= p):
         return A
     everything = A.columns(arrays.indices(range(p), A.prototype))
-    if n > _TALL * p:
-        everything = arrays.namespace(everything).linalg.qr(everything)[1]
-    return Dense(everything)
+    return Dense(arrays.namespace(everything).linalg.qr(everything)[1] if n > p else everything)
 
 
 def leading_directions(A: Design, rank: int, seed: int = 0) -> Array:

@@ -145,11 +145,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         self.least_share = least_share
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @property
     def _n_features_out(self) -> int:
         return self.rank_

@@ -160,11 +160,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> SparseSVD:
         """Decompose a matrix.
 

@@ -16,9 +16,7 @@ _SHORT = 4
 _SMALL = 50
 
 
-def leading(
-    E: np.ndarray | FilledOperator, rank: int, tol: float = 1e-3
-) -> tuple[np.ndarray, np.ndarray]:
+def leading(E: np.ndarray | FilledOperator, rank: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
 
     Shapes: ``E`` (n_nodes, n_nodes), ``vectors`` (n_nodes, rank).
@@ -44,7 +42,6 @@ def fit_nodes(
     *,
     center: bool,
     rounds: int,
-    tol: float = 1e-6,
 ) -> LowRank:
     """Fit mean + V diag(λ) Vᵀ to the known pairs, with V zero outside some nodes.
 
@@ -66,7 +63,7 @@ def fit_nodes(
         fit = LowRank(fit.mean, *leading(inside.filled(fit), rank, 0.0 if once else 1e-3))
         if center:
             fit = LowRank((pairs.total - inside.sum_of(fit)) / pairs.count, fit.values, fit.vectors)
-        if once or (len(before) and np.allclose(before, fit.values, 0, tol * abs(fit.values[0]))):
+        if once or (len(before) and np.allclose(before, fit.values, 0, 1e-6 * abs(fit.values[0]))):
             break
     return fit
 

@@ -17,7 +17,7 @@ from thinrank.matrices.pairs import Pairs
 KINDS = ("adjacency", "covariance", "correlation")
 # Largest difference between S and its transpose, relative to the largest entry: rounding in single
 # precision.
-_ASYMMETRY = 1e-5
+_ASYMMETRY = 100 * float(np.finfo(np.float32).eps)
 # Sparse matrices with at most this number of nodes are held as dense ones, of 8 MB at most.
 _DENSE_NODES = 1000
 # Rows that are drawn to choose the sizes of a covariance matrix: at most this number, or ten for

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank.core.checks import check_callback, check_number, is_list
+from thinrank.core.checks import check_callback, check_number, is_list, positive_integer
 from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.result import RecordList
-from thinrank.minimize import check_size, seed_from
+from thinrank.minimize import seed_from
 from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues
 from thinrank.rl.common_part import CommonPartRegression
 from thinrank.rl.features import Features, default_features
@@ -454,8 +454,8 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
     """Raise an error that names a parameter of MultiTaskFQI with an invalid value."""
     tune_at, tol = parameters["tune_at"], parameters["tol"]
     if parameters["n_actions"] is not None:
-        check_size("n_actions", parameters["n_actions"], 10**9, "actions")
-    check_size("n_iterations", parameters["n_iterations"], 10**9, "iterations")
+        positive_integer("n_actions", parameters["n_actions"])
+    positive_integer("n_iterations", parameters["n_iterations"])
     if parameters["features"] is not None and not callable(parameters["features"]):
         raise TypeError(
             "features must be a function of states, such as tr.rl.Identity(), or None, got "

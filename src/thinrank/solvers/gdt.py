@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array, hard_threshold
-from thinrank.core.checks import check_iterations, check_number, is_auto
+from thinrank.core.checks import check_number, is_auto, positive_integer
 from thinrank.core.contracts import Sized, StepRule, Trial, require
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
@@ -241,8 +241,8 @@ class GDT(Sized):
             check_number("balance", balance)
             balance = float(balance)
         check_number("tol", tol)
-        check_iterations(max_iter)
-        own = (as_step_rule(step), update, balance, int(max_iter), float(tol))
+        iterations = positive_integer("max_iter", max_iter)
+        own = (as_step_rule(step), update, balance, iterations, float(tol))
         for field, value in zip(fields(self), own, strict=True):
             object.__setattr__(self, field.name, value)  # frozen, and ``step`` is a method
 

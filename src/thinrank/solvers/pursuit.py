@@ -20,7 +20,7 @@ from scipy.stats import chi2
 
 from thinrank import arrays
 from thinrank.arrays import Array, top_positions, top_rows
-from thinrank.core.checks import check_iterations, check_number
+from thinrank.core.checks import check_number, positive_integer
 from thinrank.core.contracts import QuadraticForm, Sized
 from thinrank.core.factors import Factors
 from thinrank.solvers.gauss_newton import refitted, shrunk, size_of
@@ -209,7 +209,7 @@ class Pursuit(Sized):
     exchanges: bool = True
 
     def __post_init__(self) -> None:
-        check_iterations(self.max_iter)
+        positive_integer("max_iter", self.max_iter)
         check_number("tol", self.tol)
         check_number("exchange_penalty", self.exchange_penalty)
 

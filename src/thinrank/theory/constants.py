@@ -20,11 +20,6 @@ from thinrank.theory.suprema import (
     statistical_error,
 )
 
-# What the proof of the contraction gives once its factor 2 is kept; see the guide page on the
-# theory: (1 − 4/5·ημ_minσ_r)·d² and 11/8·η(L + μ)/(Lμ)·e_stat². The paper prints 2/5 and 1.
-_CONTRACTION, _PRINTED_CONTRACTION = 4 / 5, 2 / 5
-_ERROR_FACTOR, _PRINTED_ERROR_FACTOR = 11 / 8, 1.0
-
 
 @dataclass(frozen=True)
 class Constants:
@@ -234,8 +229,9 @@ def constants(
         radius,
         start,
         error,
-        _PRINTED_CONTRACTION if printed else _CONTRACTION,
-        _PRINTED_ERROR_FACTOR if printed else _ERROR_FACTOR,
+        # what the proof of the contraction gives once its factor 2 is kept; see the guide page on
+        # the theory: (1 − 4/5·ημ_minσ_r)·d² and 11/8·η(L + μ)/(Lμ)·e_stat². The paper prints others
+        *((2 / 5, 1.0) if printed else (4 / 5, 11 / 8)),
         printed,
     )
 

@@ -7,9 +7,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank.core.checks import check_number
+from thinrank.core.checks import check_number, positive_integer
 from thinrank.minimize import check_sizes
-from thinrank.theory.suprema import positive
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Setting:
     def of(cls, n: Any, p: Any, k: Any, rank: Any, rows: Any, columns: Any, noise: Any) -> Setting:
         """Check the sizes, and replace None by no limit."""
         sizes = {"n_samples": n, "n_features": p, "n_targets": k}
-        n, p, k = (positive(name, value) for name, value in sizes.items())
+        n, p, k = (positive_integer(name, value) for name, value in sizes.items())
         rows, columns = check_sizes((p, k), rank, rows, columns)
         check_number("noise", noise)
         return cls(n, p, k, int(rank), rows, columns, float(noise))

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.checks import check_choice
+from thinrank.core.checks import check_choice, positive_integer
 from thinrank.core.contracts import require
 from thinrank.designs import as_design
 from thinrank.estimators.fitted_data import as_numbers
@@ -211,13 +210,13 @@ def statistical_error(
         raise ValueError(f"gradient must be a finite matrix, got an array of shape {G.shape}")
     p, k = G.shape
     rows, columns = (
-        limit if size is None else min(positive(name, size), limit)
+        limit if size is None else min(positive_integer(name, size), limit)
         for name, size, limit in (
             ("row_sparsity", row_sparsity, p),
             ("column_sparsity", column_sparsity, k),
         )
     )
-    rank = min(positive("rank", rank), rows, columns)
+    rank = min(positive_integer("rank", rank), rows, columns)
     count = math.comb(p, rows) * math.comb(k, columns)
     if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
         best = 0.0
@@ -262,13 +261,6 @@ def statistical_error_bound(
     entropy += rank * (row_sparsity + column_sparsity) * math.log(6) + math.log(1 / delta)
     value = 8 * noise * math.sqrt(largest_eigenvalue / n_samples * entropy)
     return Quantity(value, "bound", f"the lemma, with probability at least {1 - delta:.4g}")
-
-
-def positive(name: str, value: Any) -> int:
-    """The value, if it is a positive integer."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    return int(value)
 
 
 def _block_size(block: np.ndarray, rank: int) -> np.ndarray:
