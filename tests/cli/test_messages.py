@@ -9,7 +9,7 @@ import pytest
 from messy_files import SIZES, csv_text, exit_code, in_child, numbers, run, write_pair
 
 import thinrank as tr
-from thinrank.cli.fit import ProgressLines
+from thinrank.cli.fit import progress_lines
 from thinrank.core.result import Record
 
 FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
@@ -145,7 +145,7 @@ def test_inspect_shows_files_from_here_and_what_was_chosen(here):
 
 def test_progress_is_written_at_growing_intervals():
     seconds, lines = [0.0], []
-    callback = ProgressLines(lines.append, first=5, clock=lambda: seconds[0])
+    callback = progress_lines(lines.append, first=5, clock=lambda: seconds[0])
     for each in (1.0, 6.0, 11.0, 13.0, 27.0):
         seconds[0] = each
         assert callback(Record(stage="search", iteration=1, objective=1.0, seconds=each)) is None

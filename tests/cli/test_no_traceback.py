@@ -37,8 +37,9 @@ def no_work(monkeypatch):
     def work(*args, **kwargs):
         raise AssertionError("computed in vain")
 
-    for estimator in (CalciumImaging, MultiTaskFQI, tr.SparseReducedRankRegressor):
+    for estimator in (CalciumImaging, tr.SparseReducedRankRegressor):
         monkeypatch.setattr(estimator, "fit", work)
+    monkeypatch.setattr(MultiTaskFQI, "fit_batch", work)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -49,13 +50,14 @@ def no_work(monkeypatch):
         ((*MOVIE, "-o", "X.csv/out"), "is a file, not a folder"),
         ((*MOVIE, "--labels", "deep.json"), None),
         (("rl", "--out", "X.csv/rl"), "is a file, not a folder"),
-        (("rl", "--out", "folder.png"), "folder.png exists"),
+        (("rl", "--out", "folder.png"), "folder.png exists and is not empty"),
         (("demo", "--out", "X.csv/demo.html"), "there is no folder"),
     ],
 )
 def test_errors_before_the_work(here, command, told):
     (here / "deep.json").write_text("[" * 100_000)
     (here / "folder.png").mkdir()
+    (here / "folder.png" / "mine.txt").touch()
     before = sorted(here.iterdir())
     result = run(*command)
     assert result.code == (3 if told is None else 2)

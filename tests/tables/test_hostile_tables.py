@@ -352,6 +352,26 @@ def test_cells_that_are_understood(cells, options, value):
     assert abs(done.json["r2"]["t"] - 1) < 1e-9
 
 
+def test_a_blank_line_in_a_single_column_is_a_missing_cell():
+    write("c.csv", "1.5\n\n2\n3\n\n")
+    column = tr.tables.read_table("c.csv")["x0"].tolist()
+    assert np.array_equal(column, [1.5, np.nan, 2, 3], equal_nan=True)
+
+
+def test_a_response_that_is_left_out_or_has_the_names_of_the_rows():
+    write("X.csv", x_text())
+    write("Y.csv", y_text())
+    for files, options in (
+        (("X.csv",), ("--responses", "a,b", "--drop", "b")),
+        (("X.csv",), ("--responses", "a,id")),
+        (("X.csv", "Y.csv"), ("--responses", "u,v", "--drop", "v")),
+        (("X.csv", "Y.csv"), ("--responses", "u,id")),
+    ):
+        done = run("fit", *files, "-o", "m", *SIZES, *options)
+        assert_refused(done, "left out, or used as names of the rows")
+        assert done.code == 2
+
+
 def test_minus_999_is_told():
     cells = [str(i) if i % 9 else "-999" for i in range(N)]
     write("X.csv", with_column(x_text(), "g", cells))

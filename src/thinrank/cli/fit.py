@@ -124,6 +124,10 @@ def fit(
         "refit_rule": refit_rule,
         "random_state": seed,
         "n_jobs": jobs,
+        "always_keep": names_of(keep) or None,
+        "impute": impute,
+        "verbose": int(output.progress),
+        "callback": None if output.progress else progress_lines(output.remark),
     }
     if y is None and not names:
         raise typer.BadParameter("give a file Y, or columns of X: --responses y1,y2")
@@ -144,43 +148,43 @@ def fit(
     )
     check_before_fit(check_free, out, overwrite)
     data = load_data(request, output)
-    n, kept = len(data.X), names_of(keep)
-    check_names("--keep", kept, [*data.X.columns, *data.names], request.x, "predictor")
+    n = len(data.X)
+    check_names("--keep", names_of(keep), [*data.X.columns, *data.names], x, "predictor")
     if cv > max(n, 5):
         raise typer.BadParameter(
             f"must be at most the number of samples, {n}, got {cv}", param_hint="--cv"
         )
     counts = {"sample": n, "predictor": len(data.names), "response": data.Y.shape[1]}
     output.show(", ".join(counted(count, what) for what, count in counts.items()))
-    settings = {
-        **settings,
-        "always_keep": kept or None,
-        "impute": impute,
-        "verbose": int(output.progress),
-        "callback": None if output.progress else ProgressLines(output.remark),
-    }
     estimator = _estimator(settings, loss, data)
     began = time.perf_counter()
     estimator.fit(data.X, data.Y)
     seconds = round(time.perf_counter() - began, 3)
     estimator.callback = None  # it belongs to this command, not to the model
-    stale = [out / name for name in ("stability.csv", "report.html")]
     about = {"command": typed_command(), "seconds": seconds, "notes": list(output.notes)}
     save_model(estimator, out, overwrite, data, request, **about)
     output.kept = f"the model is in {out}"
-    for file in stale:
+    for file in (out / "stability.csv", out / "report.html"):
         if file.exists():
             output.note(f"{file} is about the model that was replaced")
     output.show(in_options(f"\n{estimator.summary()}\n"))
     output.show(f"The model is in {out}. Next:")
-    for line in [*_next_steps(out, estimator.rank_), *_thinner(estimator)]:
-        output.show(line)
-    return {
-        "model": str(out),
-        **about,
-        "pairing": data.pairing,
-        **as_json(estimator),
-    }
+    name = shlex.quote(str(out))
+    steps = {f"report {name}": "a page with tables and figures"}
+    if estimator.rank_:
+        steps[f"stability {name}"] = "how stable the selection is"
+    steps[f"predict {name} NEW.csv"] = "predictions for other samples"
+    for command, what in steps.items():
+        output.show(f"  thinrank {command:<{len(name) + 16}}    {what}")
+    count = len(estimator.row_support_)
+    if count > _MANY:
+        output.show(
+            f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or"
+            "\nwith a limit such as --predictors 10. Of predictors that are correlated, one can"
+            " take the\nplace of another: see the page about correlated predictors in the"
+            " documentation."
+        )
+    return {"model": str(out), **about, "pairing": data.pairing, **as_json(estimator)}
 
 
 def _columns_and_size(given: list[str]) -> tuple[list[str], str]:
@@ -189,29 +193,6 @@ def _columns_and_size(given: list[str]) -> tuple[list[str], str]:
     if len(sizes) > 1:
         raise typer.BadParameter("gives several numbers", param_hint="--responses")
     return names_of([text for text in given if text not in sizes]), (sizes or ["auto"])[0]
-
-
-def _next_steps(folder: Path, rank: int) -> list[str]:
-    """Commands that use the model, and what they do."""
-    name = shlex.quote(str(folder))
-    steps = [(f"report {name}", "a page with tables and figures")]
-    if rank:
-        steps.append((f"stability {name}", "how stable the selection is"))
-    steps.append((f"predict {name} NEW.csv", "predictions for other samples"))
-    width = max(len(command) for command, _ in steps)
-    return [f"  thinrank {command:<{width}}    {what}" for command, what in steps]
-
-
-def _thinner(estimator: Any) -> list[str]:
-    """How to get a model that people can read, if this one has many predictors."""
-    count = len(estimator.row_support_)
-    if count <= _MANY:
-        return []
-    return [
-        f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or",
-        "with a limit such as --predictors 10. Of predictors that are correlated, one can take the",
-        "place of another: see the page about correlated predictors in the documentation.",
-    ]
 
 
 def _estimator(settings: dict[str, Any], loss: str, data: TrainingData) -> Any:
@@ -228,31 +209,28 @@ def _estimator(settings: dict[str, Any], loss: str, data: TrainingData) -> Any:
     return tr.SparseReducedRankGLM(family, **settings)
 
 
-class ProgressLines:
+def progress_lines(
+    write: Callable[[str], object],
+    first: float = 5.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Callable[[Any], None]:
     """A callback of an estimator that writes a line now and then.
 
     The first line comes after ``first`` seconds, and each pause is as long as all that went
     before, so that a fit of an hour writes ten lines.
     """
+    from thinrank.tables.errors import counted
 
-    def __init__(
-        self,
-        write: Callable[[str], object],
-        first: float = 5.0,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._write, self._next, self._clock = write, first, clock
-        self._began = clock()
-        self._models = 0
+    began, pause, models = clock(), first, 0
 
-    def __call__(self, record: Any) -> None:
-        """Count a model, and write a line if it is time."""
+    def count(record: Any) -> None:
+        nonlocal pause, models
         searching = record.stage == "search"
-        self._models += searching
-        seconds = self._clock() - self._began
-        if seconds < self._next:
-            return
-        self._next = 2 * seconds
-        what = "searching for the sizes" if searching else "fitting the chosen sizes"
-        models = "model" if self._models == 1 else "models"
-        self._write(f"{what}: {self._models} {models} tried in {seconds:.0f} s")
+        models += searching
+        seconds = clock() - began
+        if seconds >= pause:
+            pause = 2 * seconds
+            what = "searching for the sizes" if searching else "fitting the chosen sizes"
+            write(f"{what}: {counted(models, 'model')} tried in {seconds:.0f} s")
+
+    return count

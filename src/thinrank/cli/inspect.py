@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,21 +33,20 @@ def _origin(model: SavedModel) -> list[str]:
 
     if model.record is None:
         return [f"{type(model.estimator).__name__}, saved by tr.save"]
-    record, data = model.record, model.record["data"]
+    record, checksums = model.record, model.record["data"]["sha256"]
     lines = [
         f"command     {record['command']}",
         f"version     thinrank {record['thinrank']}",
-        f"predictors  {_shown(data['x'], model.folder)} (sha256 {data['sha256']['x'][:12]}…)",
     ]
-    if data["y"] is not None:
-        file = _shown(data["y"], model.folder)
-        lines.append(f"responses   {file} (sha256 {data['sha256']['y'][:12]}…)")
-    if record.get("pairing"):
-        lines.append(f"rows        {record['pairing']}")
-    lines += _choice(model.estimator)
+    for what, name in (("predictors", "x"), ("responses ", "y")):
+        if checksums[name] is not None:
+            file, here = Path(getattr(model.request, name)), Path.cwd()
+            shown = file.relative_to(here) if file.is_relative_to(here) else file
+            lines.append(f"{what}  {shown} (sha256 {checksums[name][:12]}…)")
+    lines += [f"rows        {record['pairing']}", *_choice(model.estimator)]
     families = set(record["families"].values())
     lines.append(f"families    {', '.join(sorted(families))}")
-    missing = record.get("missing_entries", {})
+    missing = record["missing_entries"]
     if missing:
         cells = counted(sum(missing.values()), "cell")
         lines.append(f"missing     {cells} of responses, left out: {listed(missing)}")
@@ -61,26 +59,12 @@ def _origin(model: SavedModel) -> list[str]:
     return lines
 
 
-def _shown(path: str, folder: Path) -> str:
-    """A file of the fit, whose path is stored relative to the model, seen from where we are."""
-    file = Path(os.path.normpath(folder.resolve() / path))
-    here = Path.cwd()
-    return str(file.relative_to(here) if file.is_relative_to(here) else file)
-
-
 def _choice(estimator: Any) -> list[str]:
     """Lines about the ridge, and how it and the sizes were chosen."""
     given = estimator.get_params(deep=False)
-    chosen = [
-        word
-        for name, word in (
-            ("rank", "rank"),
-            ("row_sparsity", "predictors"),
-            ("column_sparsity", "responses"),
-            ("ridge", "ridge"),
-        )
-        if isinstance(given.get(name), str)
-    ]
+    words = {"row_sparsity": "predictors", "column_sparsity": "responses"}
+    names = ("rank", *words, "ridge")
+    chosen = [words.get(name, name) for name in names if isinstance(given[name], str)]
     ridge = estimator.best_params_.get("ridge")
     lines = [] if ridge is None else [f"ridge       {ridge:.3g}"]
     if not chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import asdict, dataclass, replace
@@ -51,9 +52,14 @@ class DataRequest:
 
     def to_json(self, folder: Path) -> dict[str, Any]:
         """A dictionary for the model in a folder; paths are relative to that folder."""
-        content = asdict(self)
-        content["sha256"] = {"x": checksum(self.x), "y": self.y and checksum(self.y)}
-        return content | {name: _relative(content[name], folder) for name in ("x", "y")}
+        content: dict[str, Any] = {**asdict(self), "sha256": {"x": None, "y": None}}
+        for name in ("x", "y"):
+            if content[name] is not None:
+                content["sha256"][name] = checksum(content[name])
+                content[name] = str(Path(content[name]).resolve())
+                with contextlib.suppress(ValueError):  # there is no path to another drive
+                    content[name] = os.path.relpath(content[name], folder.resolve())
+        return content
 
     @classmethod
     def from_json(cls, content: dict[str, Any], folder: Path) -> DataRequest:
@@ -63,16 +69,6 @@ class DataRequest:
             if known[name] is not None:
                 known[name] = os.path.normpath(folder.resolve() / known[name])
         return cls(**{**known, "reading": Reading(**known["reading"])})
-
-
-def _relative(path: str | None, folder: Path) -> str | None:
-    """A path seen from a folder; absolute where there is no such path (other drives)."""
-    if path is None:
-        return None
-    try:
-        return os.path.relpath(Path(path).resolve(), folder.resolve())
-    except ValueError:
-        return str(Path(path).resolve())
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +133,7 @@ class SavedModel:
     estimator: Any  # the fitted estimator
     # what ``thinrank fit`` stored; None if the model was saved by ``tr.save``
     record: dict[str, Any] | None
+    request: DataRequest | None  # the data of the fit
 
     @property
     def categories(self) -> dict[str, list[str]]:
@@ -192,11 +189,7 @@ class SavedModel:
         frame = frame[needed]
         check_predictors(frame, options)
         own = {name: each for name, each in categories.items() if name in used}
-        encoded = encoded_frame(frame, own)[0]
-        places = {name: j for j, name in enumerate(names)}
-        matrix = np.zeros((len(frame), len(names)))
-        matrix[:, [places[name] for name in encoded]] = encoded.to_numpy(dtype=np.float64)
-        X = type(frame)(matrix, frame.index, names)
+        X = encoded_frame(frame, own)[0].reindex(columns=names, fill_value=0.0).astype(np.float64)
         X.attrs["source"] = source
         others = {*columns, "", frame.index.name}
         extra = [name for name in table.names if name not in others]
@@ -221,20 +214,17 @@ def load_model(folder: Path) -> SavedModel:
         )
     record = read_extra(folder).get(FORMAT)
     if record is None:
-        return SavedModel(folder, estimator, None)
-    if type(record) is not dict:
-        raise ModelFileError(f"{folder} has an invalid record of thinrank fit")
-    if record.get("version") != 2:
+        return SavedModel(folder, estimator, None, None)
+    try:
+        version, request = record["version"], DataRequest.from_json(record["data"], folder)
+    except (AttributeError, LookupError, TypeError):
+        version = None
+    if version != 2:
         raise ModelFileError(
-            f"{folder} was fitted by an earlier thinrank fit, whose record of the data is not read "
-            "any more; fit again"
+            f"{folder} has an invalid record of thinrank fit, or one of an earlier version; fit "
+            "again"
         )
-    data = record.get("data", {})
-    if type(data) is not dict or not all(
-        isinstance(data.get(name), (str, type(None))) for name in ("x", "y")
-    ):
-        raise ModelFileError(f"{folder} has an invalid record of the files that were fitted")
-    return SavedModel(folder, estimator, record)
+    return SavedModel(folder, estimator, record, request)
 
 
 def save_model(
@@ -264,17 +254,17 @@ def save_model(
 
 def reread_data(model: SavedModel, x: Path | None, y: Path | None) -> TrainingData | str:
     """The data that a model was fitted to."""
-    if model.record is None:
+    request = model.request
+    if model.record is None or request is None:
         return "the model was not fitted by thinrank fit"
-    stored = model.record["data"]
-    request = DataRequest.from_json(stored, model.folder)
     if x is not None:
         request = replace(request, x=str(x), y=None if y is None else str(y))
     else:
-        for path, known in ((request.x, stored["sha256"]["x"]), (request.y, stored["sha256"]["y"])):
+        known = model.record["data"]["sha256"]
+        for path, former in ((request.x, known["x"]), (request.y, known["y"])):
             if path is not None and not Path(path).is_file():
                 return f"{Path(path).name} is not where it was"
-            if path is not None and checksum(path) != known:
+            if path is not None and checksum(path) != former:
                 return f"{Path(path).name} has changed since the fit"
     data = load_data(request, Output(quiet=True))
     if data.names != model.names or list(data.Y.columns) != model.record["responses"]:
@@ -284,9 +274,9 @@ def reread_data(model: SavedModel, x: Path | None, y: Path | None) -> TrainingDa
 
 def check_not_data(out: Path, model: SavedModel, *files: Path | None) -> None:
     """Raise an error if an output would replace an input, the data of the fit, or the model."""
-    data = {} if model.record is None else model.record["data"]
-    names = [DOCUMENT, ARRAYS, *(data[name] for name in ("x", "y") if data.get(name))]
-    for file in (*(model.folder / name for name in names), *files):
+    stored = [getattr(model.request, name, None) for name in ("x", "y")]
+    for name in (model.folder / DOCUMENT, model.folder / ARRAYS, *stored, *files):
+        file = None if name is None else Path(name)
         if file is not None and out.exists() and file.exists() and out.samefile(file):
             raise UnusableArgumentError(
                 f"{out} is a file of the data or of the model, which is never replaced"
@@ -313,7 +303,7 @@ def as_json(estimator: Any) -> dict[str, Any]:
         "parameters": finite(estimator.best_params_),
         "explained_variance_ratio": finite(estimator.explained_variance_ratio_),
         "r2": finite(dict(zip(responses, estimator.r2_, strict=True))),
-        "held_out_r2": None
+        "held_out_r2": held_out
         if held_out is None
         else finite(dict(zip(responses, held_out, strict=True))),
         # baselines have none

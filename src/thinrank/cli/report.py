@@ -41,14 +41,14 @@ def report(
     output: JsonOutput,
 ) -> dict[str, Any]:
     """Write a page about a model: what was found, tables, figures, and what to distrust."""
-    from thinrank.cli.models import check_not_data, load_model
+    from thinrank.cli.models import check_not_data, load_model, read_stability
 
     saved = load_model(model)
     page = model / "report.html" if out is None else out
     check_output_file(page, overwrite or out is None)
     check_not_data(page, saved, x, y)
     if graphml is not None:
-        check_output_file(graphml, overwrite)
+        check_output_file(graphml, overwrite, "--graphml")
         if graphml.absolute() == page.absolute():
             raise typer.BadParameter("is the file of the page", param_hint="--graphml")
         check_not_data(graphml, saved, x, y)
@@ -58,7 +58,11 @@ def report(
     from thinrank.tables.encoding import encoded_frame
 
     data = _data(saved, x, y, output)
-    table = _stability(saved, output)
+    table = read_stability(model)
+    if isinstance(table, str):
+        remedy = f"so the report leaves it out; run thinrank stability {model} again"
+        output.note(f"{table}, {remedy}")
+        table = None
     command = None if saved.record is None else saved.record["command"]
     report.write(
         saved.estimator,
@@ -81,8 +85,7 @@ def report(
 
 def _files(model: SavedModel, x: Path | None, y: Path | None) -> dict[str, int] | None:
     """The names of the files of the data, with the number of rows in the fit."""
-    stored = {} if model.record is None else model.record["data"]
-    names = [given or stored.get(key) for key, given in (("x", x), ("y", y))]
+    names = [x or getattr(model.request, "x", None), y or getattr(model.request, "y", None)]
     return {Path(name).name: model.estimator.n_samples_ for name in names if name} or None
 
 
@@ -100,17 +103,4 @@ def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> 
         )
     elif x is not None:
         output.note(f"{data}, so the data are not used")
-    return None
-
-
-def _stability(model: SavedModel, output: Output) -> Any:
-    """The selection frequencies in the folder; None with a note if they are of another model."""
-    from thinrank.cli.models import read_stability
-
-    table = read_stability(model.folder)
-    if not isinstance(table, str):
-        return table
-    output.note(
-        f"{table}, so the report leaves it out; run thinrank stability {model.folder} again"
-    )
     return None

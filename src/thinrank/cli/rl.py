@@ -17,7 +17,6 @@ from thinrank.core.imports import how_to_install, is_installed
 
 if TYPE_CHECKING:
     from thinrank.rl import PolicyValue, Transitions
-    from thinrank.rl.carts import Carts
 
 # Resamples of the episodes for an interval of the value of a policy: 100 take a minute with long
 # logs.
@@ -50,7 +49,12 @@ def rl(
     (JSON) to one folder. Without logs, carts that are to be driven to goals of their own are
     simulated.
     """
+    from thinrank.estimators.summary import text_table
+    from thinrank.persistence import save
+    from thinrank.report.policy_page import HEADER, write_policy_page
+    from thinrank.rl import CommonPart, MultiTaskFQI, fitted_q_evaluation
     from thinrank.rl.carts import NAMES, Carts
+    from thinrank.rl.transition_files import values_table
 
     check_before_fit(check_result_folder, out, overwrite)
     carts = None if logs else Carts(tasks, seed)
@@ -59,7 +63,48 @@ def rl(
     else:
         named = (f"goal at {goal:+.2f}" for goal in carts.goals)
         read = {name: (carts.log(task, episodes), NAMES) for task, name in enumerate(named)}
-    _learn(output, read, carts, discount, iterations, seed, out, overwrite)
+    transitions = [log for log, _ in read.values()]
+    given: dict[str, Any] = {"discount": discount, "n_iterations": iterations, "random_state": seed}
+    output.remark("learning")
+    fqi = MultiTaskFQI(**given).fit_batch(transitions)
+    values = [
+        fitted_q_evaluation(
+            log, fqi.policy(task), fqi.values_.features, fqi.n_actions_, discount,
+            n_resamples=_RESAMPLES, seed=seed,
+        )
+        for task, log in enumerate(transitions)
+    ]  # fmt: skip
+    told = [
+        f"{len(read)} tasks, {sum(map(len, transitions))} transitions, {fqi.n_features_} features, "
+        f"{fqi.n_actions_} actions. {_words(fqi.best_params_ or {}, len(read))}"
+    ]
+    if carts is not None:
+        alone = MultiTaskFQI(**given, regressor=CommonPart(None, None, common_ridge=np.inf))
+        learners = {
+            "these policies": fqi,
+            "one policy for all": MultiTaskFQI(**given, pooled=True).fit_batch(transitions),
+            "every task by itself": alone.fit_batch(transitions),
+        }
+        figures = (f"{name} {carts.value(q.policy, discount):.2f}" for name, q in learners.items())
+        told.append(f"Mean discounted return of simulated episodes: {', '.join(figures)}.")
+    rows = _rows(read, values, discount)
+    for line in (*told, *text_table(HEADER, rows, range(1, len(HEADER)))):
+        output.show(line)
+    paged = is_installed("matplotlib")
+    with result_folder(out, overwrite) as folder:
+        save(fqi, folder / "model")
+        write_text(folder / "values.csv", values_table(fqi, read))
+        if paged:
+            write_policy_page(folder / "index.html", told, rows, fqi.history_.bellman_residuals)
+        learned = {
+            name: {"transitions": len(log), "value": each.value, "interval": [each.low, each.high]}
+            for (name, (log, _)), each in zip(read.items(), values, strict=True)
+        }
+        about = {**given, "tasks": learned, "command": typed_command(), "thinrank": __version__}
+        write_summary(folder, about)
+    if not paged:
+        output.show(f"No page is written: for one {how_to_install('report')}")
+    output.show(f"The results are in {out}")
 
 
 def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
@@ -86,69 +131,6 @@ def _read(logs: list[str]) -> dict[str, tuple[Transitions, list[str]]]:
                 )
             found[task] = log, names
     return found
-
-
-def _learn(
-    output: Output,
-    read: dict[str, tuple[Transitions, list[str]]],
-    carts: Carts | None,
-    discount: float,
-    iterations: int,
-    seed: int,
-    out: Path,
-    overwrite: bool,
-) -> None:
-    """Fit, print a table, and write the folder."""
-    from thinrank.estimators.summary import text_table
-    from thinrank.persistence import save
-    from thinrank.report.policy_page import HEADER
-    from thinrank.rl import CommonPart, MultiTaskFQI, fitted_q_evaluation
-    from thinrank.rl.transition_files import values_table
-
-    logs = [log for log, _ in read.values()]
-    given: dict[str, Any] = {"discount": discount, "n_iterations": iterations, "random_state": seed}
-    output.remark("learning")
-    fqi = MultiTaskFQI(**given).fit_batch(logs)
-    values = [
-        fitted_q_evaluation(
-            log, fqi.policy(task), fqi.values_.features, fqi.n_actions_, discount,
-            n_resamples=_RESAMPLES, seed=seed,
-        )
-        for task, log in enumerate(logs)
-    ]  # fmt: skip
-    told = [
-        f"{len(logs)} tasks, {sum(map(len, logs))} transitions, {fqi.n_features_} features, "
-        f"{fqi.n_actions_} actions. {_words(fqi.best_params_ or {}, len(logs))}"
-    ]
-    if carts is not None:
-        alone = MultiTaskFQI(**given, regressor=CommonPart(None, None, common_ridge=np.inf))
-        learners = {
-            "these policies": fqi,
-            "one policy for all": MultiTaskFQI(**given, pooled=True).fit_batch(logs),
-            "every task by itself": alone.fit_batch(logs),
-        }
-        figures = (f"{name} {carts.value(q.policy, discount):.2f}" for name, q in learners.items())
-        told.append(f"Mean discounted return of simulated episodes: {', '.join(figures)}.")
-    rows = _rows(read, values, discount)
-    for line in (*told, *text_table(HEADER, rows, range(1, len(HEADER)))):
-        output.show(line)
-    paged = is_installed("matplotlib")
-    with result_folder(out, overwrite) as folder:
-        save(fqi, folder / "model")
-        write_text(folder / "values.csv", values_table(fqi, read))
-        if paged:
-            from thinrank.report.policy_page import write_policy_page
-
-            write_policy_page(folder / "index.html", told, rows, fqi.history_.bellman_residuals)
-        tasks = {
-            name: {"transitions": len(log), "value": each.value, "interval": [each.low, each.high]}
-            for (name, (log, _)), each in zip(read.items(), values, strict=True)
-        }
-        about = {**given, "tasks": tasks, "command": typed_command(), "thinrank": __version__}
-        write_summary(folder, about)
-    if not paged:
-        output.show(f"No page is written: for one {how_to_install('report')}")
-    output.show(f"The results are in {out}")
 
 
 def _words(sizes: dict[str, Any], tasks: int) -> str:

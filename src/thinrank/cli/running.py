@@ -87,22 +87,21 @@ class JsonOutput(Output):
 def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """A command in which the options of a dataclass take the place of a parameter of that type."""
     hints = get_type_hints(function, include_extras=True)
-    parameters = []
+    start = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [start.replace(annotation=typer.Context)]
     groups: dict[str, tuple[Any, list[str]]] = {}
     for each in inspect.signature(function).parameters.values():
         kind: Any = hints[each.name]
-        if not is_dataclass(kind):
-            parameters.append(each.replace(annotation=kind))
-            continue
-        kinds = get_type_hints(kind, include_extras=True)
-        own = {f.name: f.default for f in fields(kind) if get_origin(kinds[f.name]) is Annotated}
-        groups[each.name] = kind, list(own)
-        parameters += [
-            each.replace(name=name, annotation=kinds[name], default=default)
-            for name, default in own.items()
-        ]
-    if not groups:
-        return function
+        own = [each.replace(annotation=kind)]
+        if is_dataclass(kind):
+            kinds = get_type_hints(kind, include_extras=True)
+            own = [
+                each.replace(name=f.name, annotation=kinds[f.name], default=f.default)
+                for f in fields(kind)
+                if get_origin(kinds[f.name]) is Annotated
+            ]
+            groups[each.name] = kind, [option.name for option in own]
+        parameters += own
 
     @functools.wraps(function)
     def run(context: typer.Context, **given: Any) -> Any:
@@ -115,11 +114,8 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 given[name] = kind(**values)
         return function(**given)
 
-    start = inspect.Parameter(
-        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-    )
-    run.__signature__ = inspect.Signature([start, *parameters])  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in (start, *parameters)}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
 
 
@@ -145,27 +141,16 @@ class CommandGroup(TyperGroup):
     What a command returns is the JSON object.
     """
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run a command; see typer."""
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> NoReturn:
+        """Run a command and exit; see typer."""
         given = list(sys.argv[1:] if args is None else args)
         output = Output(json="--json" in given, debug="--debug" in given)
+        options |= {"standalone_mode": False, "obj": output}
 
         def run() -> Any:
             with _warnings_as_notes(output):
-                return super(CommandGroup, self).main(
-                    args, prog_name, complete_var, False, windows_expand_args, obj=output, **extra
-                )
+                return super(CommandGroup, self).main(args, *rest, **options)
 
-        if not standalone_mode:
-            return run()
         try:
             with _interruptible(output):
                 code = _exit_code(run, output)
@@ -201,11 +186,9 @@ def _fail(error: BaseException, output: Output) -> int:
         traceback.print_exception(error, file=sys.stderr)
     line = " ".join(message.split())
     if output.json:
-        about: dict[str, Any] = {"error": line, "exit_code": code}
-        for place in ("file", "row", "column"):
-            if getattr(error, place, None) is not None:
-                about[place] = getattr(error, place)
-        print(json.dumps(about, ensure_ascii=False))
+        places = {name: getattr(error, name, None) for name in ("file", "row", "column")}
+        about = {name: place for name, place in places.items() if place is not None}
+        print(json.dumps({"error": line, "exit_code": code, **about}, ensure_ascii=False))
         return code
     context = getattr(error, "ctx", None)
     if context is not None:

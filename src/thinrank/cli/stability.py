@@ -48,10 +48,6 @@ def stability(
 
     Writes stability.csv into the folder of the model; an earlier one is replaced.
     """
-    if not 0.5 < threshold <= 1:
-        raise typer.BadParameter(
-            f"must be above 0.5 and at most 1, got {threshold}", param_hint="--threshold"
-        )
     from thinrank.cli.models import FILE, load_model, reread_data, write_stability
     from thinrank.core.warnings import SelectionWarning
     from thinrank.selection.stability import stable_sentences, unstable_sentences
@@ -61,10 +57,10 @@ def stability(
     estimator = _estimator(saved, predictors)
     data = reread_data(saved, x, y)
     if isinstance(data, str):
-        remedy = "; use tr.selection.stability in Python"
+        remedy = "use tr.selection.stability in Python"
         if saved.record is not None:
-            remedy = f"; give the files: thinrank stability {shlex.quote(str(model))} X Y"
-        raise UnusableArgumentError(data + remedy)
+            remedy = f"give the files: thinrank stability {shlex.quote(str(model))} X Y"
+        raise UnusableArgumentError(f"{data}; {remedy}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SelectionWarning)  # the remarks are printed
         table = tr.selection.stability(
@@ -148,30 +144,18 @@ def _as_json(table: Any, sentences: list[str]) -> dict[str, Any]:
     from thinrank.selection.stability import AxisSummary
 
     rows = table[table["axis"] == "row"]
-    pairs = table[(table["axis"] == "pair") & table["stable"]]
-    stable = rows[rows["stable"]]
+    pairs = table[(table["axis"] == "pair") & table["stable"]].astype({"sign": int})
     summary = AxisSummary.of_table(table, "row")
     selected = rows[rows["frequency"] > 0]
     return {
         "resamples": int(table.attrs["n_resamples"]),
         "threshold": float(table.attrs["threshold"]),
         "predictors_per_fit": round(summary.mean, 6),
-        "stable": [str(name) for name in stable["name"]],
+        "stable": rows["name"][rows["stable"]].tolist(),
         "bound": finite(summary.bound),
         "unimodal_bound": finite(summary.unimodal_bound),
-        "frequencies": {
-            str(name): finite(float(value))
-            for name, value in zip(selected["name"], selected["frequency"], strict=True)
-        },
-        "stable_pairs": [
-            {
-                "predictor": str(pair.predictor),
-                "response": str(pair.response),
-                "frequency": float(pair.frequency),
-                "sign": int(pair.sign),
-            }
-            for pair in pairs.itertuples()
-        ],
+        "frequencies": dict(zip(selected["name"], selected["frequency"], strict=True)),
+        "stable_pairs": pairs[["predictor", "response", "frequency", "sign"]].to_dict("records"),
         "sentences": sentences,
         "remarks": list(table.attrs["remarks"]),
     }

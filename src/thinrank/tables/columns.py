@@ -133,9 +133,7 @@ def to_frame(table: Table, options: ReadOptions, key: int | None = None) -> pd.D
         if len(rows) > 2 and rows[-1].lower() in _SUMMARIES and table.is_text(key).any():
             told = f"the last row is named {rows[-1]!r}; if it is no sample, leave it out"
             source.notes.append(f"{source.file}: {told}")
-    frame.attrs["source"] = Source(
-        source.file, source.lines, source.named, source.notes, source.style
-    )
+    frame.attrs["source"] = source
     return frame
 
 
@@ -213,7 +211,7 @@ def _check_numbers(source: Source, numbers: pd.DataFrame) -> None:
 
 def text_columns(frame: pd.DataFrame) -> list[str]:
     """The columns of categories."""
-    return list(frame.columns[[str(kind) == "category" for kind in frame.dtypes]])
+    return list(frame.select_dtypes("category"))
 
 
 def missing_entries(frame: pd.DataFrame) -> dict[str, int]:
@@ -244,15 +242,13 @@ def check_predictors(frame: pd.DataFrame, options: ReadOptions) -> None:
             )
     if known is None and all(name in texts and frame[name].nunique() < 2 for name in frame):
         raise source.error("has no predictors: every column has a single category")
-    missing, remedy = missing_entries(frame), "--drop leaves columns out"
-    wrong = missing
-    if options.impute:  # the mean needs a cell
-        wrong = {name: count for name, count in missing.items() if count == len(frame)}
-        wrong = wrong if known is None else {}
-    else:
-        remedy = f"--impute mean replaces them by means, {remedy}"
+    missing = wrong = missing_entries(frame)
+    remedy = "--impute mean replaces them by means, --drop leaves columns out"
     if known is not None:
         remedy = "fill them in, or fit again with --impute mean"
+    if options.impute:  # the mean of a fit needs a cell
+        wrong = {n: cells for n, cells in missing.items() if known is None and cells == len(frame)}
+        remedy = "--drop leaves columns out"
     if wrong:
         first = next(iter(wrong))
         raise source.error(

@@ -74,7 +74,7 @@ def did_you_mean(names: Sequence[str], known: Sequence[str]) -> str:
     """A question about the known names that are like unknown ones; empty if there are none."""
     folded = {name.lower(): name for name in reversed(known)}
     found: list[str] = []
-    for name in map(str.lower, names):
+    for name in map(str.lower, names[:_NAMED]):
         close = [folded[key] for key in difflib.get_close_matches(name, folded, n=3, cutoff=0.65)]
         begin = [each for key, each in folded.items() if name and key.startswith(name)]
         found += (close or begin)[:3]

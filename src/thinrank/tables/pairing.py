@@ -80,12 +80,15 @@ def read_pair(
     if y is None:
         key, own = key_of(X, options), replace(left, drop={*options.drop, *responses})
         predictors, answers = to_frame(X, own, key), to_frame(X, right, key)
-        answers = answers[list(responses)]
         if not predictors.shape[1]:
             raise X.source.error("all columns are responses; none is left as predictor")
         how = f"Predictors and responses are columns of {files}"
     else:
         predictors, answers, how = _paired(X, Y, left, right, join)
+    absent = [name for name in responses if name not in answers]
+    if absent:
+        raise ValueError(f"--responses: {listed(absent)} left out, or used as names of the rows")
+    answers = answers[list(responses)] if y is None else answers
     _check_no_copies(predictors, answers)
     check_predictors(predictors, options)
     return predictors, answers.set_axis(predictors.index), how
@@ -102,14 +105,14 @@ def _paired(
     keys = kept or ([] if left.index is False else keys)
     keys = [key for key in keys if key.level == keys[0].level or keys[0].level == _COUNTERS]
     arrays = all(table.source.file.lower().endswith((".npy", ".npz")) for table in (X, Y))
-    if left.index is False or (not keys and arrays and not X.texts and not Y.texts):
+    if not keys or left.index is False:
         _check_length(X, Y)
+    if left.index is False or (not keys and arrays and not X.texts and not Y.texts):
         _check_order(X, Y, keys)
         own, other = key_of(X, replace(left, index=False)), key_of(Y, replace(right, index=False))
         how = "Rows are paired by position"
         return to_frame(X, left, own), to_frame(Y, right, other), how
     if not keys:
-        _check_length(X, Y)
         raise TableError(
             f"no column has the same values in {X.source.file} and in {Y.source.file}, so it is "
             "not known which rows belong together: put names of the rows into both files, or give "
@@ -199,18 +202,14 @@ def _places(X: Table, Y: Table, key: _Key, inner: bool) -> tuple[list[int], list
     _check_unique(X, key.x, x)
     _check_unique(Y, key.y, y)
     both = x[x.isin(y)]
-    if not len(both):
-        raise TableError(f"columns {_columns(X, Y, key)} have no value in common")
-    if len(both) < max(len(x), len(y)) and not inner:
+    if len(both) < (1 if inner else max(len(x), len(y))):
         only = [
             f"{len(lost)} only in {table.source.file}: {listed(lost.tolist())}"
             for table, lost in ((X, raw_x[~x.isin(y)]), (Y, raw_y[~y.isin(x)]))
             if len(lost)
         ]
-        raise TableError(
-            f"names of rows differ ({'; '.join(only)}); use --join COLUMN for the rows that both "
-            "files have"
-        )
+        remedy = "" if inner else "; use --join COLUMN for the rows that both files have"
+        raise TableError(f"names of rows differ ({'; '.join(only)}){remedy}")
     return x.get_indexer(both).tolist(), y.get_indexer(both).tolist()
 
 
@@ -222,15 +221,12 @@ def _names(table: Table, place: int) -> pd.Index:
 def _check_unique(table: Table, place: int, names: pd.Index) -> None:
     """Raise an error about the first name of a row that is repeated or missing."""
     for name in names[names.duplicated(keep=False) | (names == "")][:1]:
-        rows = np.flatnonzero(names == name).tolist()
-        lines = [str(table.source.lines[row]) for row in rows]
-        told = (
-            f"names of rows must be different: {name!r} is in rows {', '.join(lines[:-1][:4])} and "
-            f"{lines[-1]}"
-            if name
-            else "the name of this row is missing"
-        )
-        raise table.source.error(told, rows[0], table.names[place])
+        first, *others = np.flatnonzero(names == name).tolist()
+        told = "the name of this row is missing"
+        if name:
+            lines = table.source.lines[[first, others[0]]]
+            told = f"names of rows must be different: {name!r} is in rows {lines[0]} and {lines[1]}"
+        raise table.source.error(told, first, table.names[place])
 
 
 def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
@@ -256,7 +252,9 @@ def _keys(X: Table, Y: Table, index: str | bool | None) -> list[_Key]:
             if len(found) > _FEW:
                 found = [j for j in found if X.names[j] == Y.names[k]]
             for j in found:
-                given = not isinstance(index, str) or _is_given(index, X, Y, j, k)
+                # the given column, in every table that has it
+                pair = ((X.names, j), (Y.names, k))
+                given = all(names[i] == index or index not in names for names, i in pair)
                 if given and np.isin(np.unique(a[:, j]), values).sum() >= enough[j]:
                     keys.append(_Key(_level(X, Y, j, k, dense), j, k))
     return sorted(keys)
@@ -276,13 +274,6 @@ def _count_different(codes: np.ndarray) -> np.ndarray:
     ordered = np.sort(codes, axis=0)
     there = ~np.isnan(ordered)
     return there[0] + ((ordered[1:] != ordered[:-1]) & there[1:]).sum(axis=0)
-
-
-def _is_given(index: str, X: Table, Y: Table, j: int, k: int) -> bool:
-    """Whether a column of X and one of Y are the given one, in every table that has it."""
-    return all(
-        table.names[place] == index or index not in table.names for table, place in ((X, j), (Y, k))
-    )
 
 
 def _level(X: Table, Y: Table, j: int, k: int, dense: bool) -> int:
@@ -305,9 +296,10 @@ def _check_no_copies(X: Any, Y: Any) -> None:
     """Raise an error if a response is among the predictors, which would predict it perfectly."""
     known = {name: _content(column) for name, column in X.items()}
     contents = set(known.values())
+    own = {name: _content(column) for name, column in Y.items()}
     copies = [
         name
-        for name, content in ((name, _content(column)) for name, column in Y.items())
+        for name, content in own.items()
         if known.get(name) == content or (content in contents and Y[name].nunique() > 1)
     ]  # equal constants need equal names
     if copies:

@@ -14,10 +14,6 @@ import gzip
 import hashlib
 import io
 import re
-import tokenize
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +26,7 @@ import pandas as pd
 
 from thinrank.core.imports import import_optional
 from thinrank.tables.cells import DECIMALS, EXACT, THOUSANDS, is_missing, number_of
-from thinrank.tables.errors import TableError, listed
+from thinrank.tables.errors import TableError, counted, listed
 
 STRING = np.dtypes.StringDType()  # a cell of up to 15 bytes takes 16, an object of Python 64
 _EXPECTED = "expected CSV, TSV, Excel, Parquet, NPY or NPZ"
@@ -40,11 +36,6 @@ _BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of million
 _CORNER = re.compile(
     r"(unnamed:.*|ids?|index|idx|key|names?|row ?names?|row|samples?|subject|patient|participant)?"
     r"(?: ?(?:ids?|names?))?"
-)
-# What NumPy, which parses the header as Python, and libraries raise about damaged files.
-_BROKEN = (
-    *(ValueError, TypeError, LookupError, EOFError, ArithmeticError, RuntimeError, SyntaxError),
-    *(OSError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 
 
@@ -163,9 +154,9 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
     _, load, table_of = _KINDS[kind]
     try:
         content = load(path)
-    except TableError:
+    except (TableError, ImportError, MemoryError):
         raise
-    except _BROKEN as error:
+    except Exception as error:  # libraries raise errors of any kind about damaged files
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise TableError(f"cannot be read as {kind}: {reason}", file=file) from None
     table = table_of(path, content, options, prefix)
@@ -297,30 +288,31 @@ def _of_records(
     prefix: str,
 ) -> Table:
     """The table of records of texts. Rows of empty cells between others are missing cells."""
-    filled = ((line, cells) for line, cells in records if any(cells))
-    first, second = next(filled, None), next(filled, None)
-    if first is None:
+    read: list[tuple[int, bool, np.ndarray]] = []
+    width = 0
+    for line, cells in records:
+        width = len(cells) if any(cells) else width
+        if len(cells) == width:  # no blank lines, but a blank cell of a single column
+            read.append((line, any(cells), np.array(cells, STRING)))
+    filled = [i for i, (_, some, _) in enumerate(read) if some]
+    if not filled:
         raise TableError("is empty", file=file)
+    line, _, first = read[filled[0]]
     named = options.header
     if named is None:
-        named = _is_header(first[1], second[1] if second else [], file, first[0])
-    if named and second is None:
+        following = read[filled[1]][2].tolist() if filled[1:] else []
+        named = _is_header(first.tolist(), following, file, line)
+    if named and not filled[1:]:
         raise TableError("has a header and no rows", file=file)
-    begin = [each for each in (first, second)[int(named) :] if each is not None]
-    width = len(begin[0][1])
-    names = _column_names(first[1], width, file, first[0]) if named else _made_up(width, prefix)
-    lines, rows = [], []
-    for line, cells in (*begin, *records):
-        if len(cells) == width:
-            lines.append(line)
-            rows.append(np.array(cells, STRING))
-        elif any(cells):
-            told = f"has {len(cells)} {'cell' if len(cells) == 1 else 'cells'}, expected {width}"
+    read = read[filled[int(named)] : filled[-1] + 1]
+    width = len(read[0][2])
+    names = _column_names(first.tolist(), width, file, line) if named else _made_up(width, prefix)
+    for line, _, row in read:
+        if len(row) != width:
+            told = f"has {counted(len(row), 'cell')}, expected {width}"
             raise TableError(told, file=file, row=line)
-    while not (rows[-1] != "").any():
-        del rows[-1], lines[-1]
-    texts = np.stack(rows)
-    del rows
+    lines, texts = [line for line, *_ in read], np.stack([row for *_, row in read])
+    del read
     notes, decimal = [], options.decimal or "."
     if options.decimal is None and style.get("delimiter", ",") != ",":
         decimal = _decimal(texts, lines, file)
@@ -385,16 +377,10 @@ def _column_names(record: list[Any], width: int, file: str, row: int) -> list[st
     if len(names) != width:
         told = f"has {len(names)} names, but the next row has {width} cells"
         raise TableError(told, file=file, row=row)
-    repeated = [name for name, count in Counter(names).items() if name and count > 1]
-    if repeated:
-        places = [str(j) for j, name in enumerate(names, start=1) if name == repeated[0]]
-        more = f", and {len(repeated) - 1} more are repeated" if len(repeated) > 1 else ""
-        raise TableError(
-            f"names of columns must be different: {repeated[0]!r} is in columns "
-            f"{', '.join(places[:-1])} and {places[-1]}{more}",
-            file=file,
-            row=row,
-        )
+    for j in np.flatnonzero(pd.Series(names).duplicated()).tolist():
+        if names[j]:
+            told = f"{names[j]!r} is in columns {names.index(names[j]) + 1} and {j + 1}"
+            raise TableError(f"names of columns must be different: {told}", file=file, row=row)
     return names
 
 
@@ -481,9 +467,10 @@ def _of_arrays(
     frame = pd.DataFrame(values)
     titles = arrays.get("feature_names" if prefix == "x" else "target_names")
     index = arrays.get("index")
-    for what, given, count in zip(("rows", "columns"), (index, titles), frame.shape, strict=True):
+    for given, count in zip((index, titles), frame.shape, strict=True):
         if given is not None and given.shape != (count,):
-            raise TableError(f"has {given.size} names for {count} {what}", file=file)
+            told = f"has {given.size} names for a matrix of the shape {frame.shape}"
+            raise TableError(told, file=file)
     frame.columns = _made_up(frame.shape[1], prefix) if titles is None else titles.astype(str)
     if index is not None:
         frame.insert(0, "", [str(cell).strip() for cell in index])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
@@ -54,11 +55,10 @@ def write_table(
     suffix = path.suffix.lower()
     if suffix not in OUTPUT_SUFFIXES:
         raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
-    pandas = import_optional("pandas")
-    frame, index = frame.copy(), not isinstance(frame.index, pandas.RangeIndex)
+    frame, index = frame.copy(), not isinstance(frame.index, pd.RangeIndex)
     frame.attrs = {}
-    numbers = [name for name in frame if frame[name].dtype.kind in "biuf"]
-    if suffix == ".npy" and not numbers:
+    numbers = frame.select_dtypes(["number", "bool"], exclude="timedelta")
+    if suffix == ".npy" and not numbers.shape[1]:
         raise ValueError("an NPY file has numbers only, but all columns are texts")
     if suffix in (".xlsx", ".parquet"):
         import_optional("openpyxl" if suffix == ".xlsx" else "pyarrow")
@@ -66,8 +66,8 @@ def write_table(
         if index:
             frame = frame.reset_index(names=frame.index.name or "")
         frame = frame.rename(columns=plain_text)
-        texts = [name for name in frame if frame[name].dtype.kind not in "biuf"]
-        frame[texts] = frame[texts].map(plain_text)
+        texts = frame.select_dtypes(exclude=["number", "bool"])
+        frame[texts.columns] = texts.map(plain_text)
     if suffix == ".tsv":
         delimiter = "\t"
     elif delimiter in ("\t", decimal):
@@ -75,7 +75,7 @@ def write_table(
     with atomic_file(path) as place, place.open("wb") as file:
         match suffix:
             case ".npy":
-                np.save(file, frame[numbers].to_numpy(), allow_pickle=False)
+                np.save(file, numbers.to_numpy(), allow_pickle=False)
             case ".parquet":
                 frame.to_parquet(file, engine="pyarrow", index=index)
             case ".xlsx":
