@@ -128,7 +128,7 @@ bench: $(VENV)/installed-torch
 	test -x $(SUITE2P)/bin/python || $(PYTHON) -m venv $(SUITE2P)
 	$(SUITE2P)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
 		-r benchmarks/calcium_requirements.txt
-	OMP_NUM_THREADS=1 $(SUITE2P)/bin/python benchmarks/calcium_movies.py --suite2p \
+	OMP_NUM_THREADS=1 $(SUITE2P)/bin/python benchmarks/calcium_movies.py --tiles --suite2p \
 		--markdown $(RESULTS)/calcium_movies.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \
 		--markdown $(RESULTS)/calcium_motion.md

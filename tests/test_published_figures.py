@@ -148,18 +148,6 @@ def test_sentences_of_the_guide(real_data, errors):
         assert int(percentage) == round(100 * kept)
 
 
-def test_calcium_scores_of_the_guide():
-    """The guide rounds the record's scores of simulated movies to two digits."""
-    guide = (ROOT / "docs" / "guide" / "calcium_imaging.md").read_text()
-    record = table_with((RECORDS / "calcium.md").read_text(), "spike / noise", "combined", "recall")
-    shown = table_with(guide, "recall", "precision", "combined", "correct traces")
-    for ours, row in zip(shown, record, strict=True):
-        cells = list(ours.values())
-        expected = [row["recall"], row["precision"], row["combined"]]
-        assert cells[0] == row["spike / noise"]
-        assert cells[1:4] == [f"{float(cell):.2f}" for cell in expected]
-
-
 def test_every_record_is_on_a_page():
     """Records that no page includes would go out of date unnoticed."""
     pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*/*.md"))

@@ -108,10 +108,18 @@ def test_sparse_x_is_made_dense(easy):
     [
         (baselines.MultiTaskGroupLasso, {"penalty": -1}, "penalty must be .* got -1"),
         (baselines.MultiTaskGroupLasso, {"penalty": "much"}, "penalty must be .* got 'much'"),
-        (baselines.MultiTaskGroupLasso, {"n_penalties": 0}, "n_penalties must be a positive integer"),
+        (
+            baselines.MultiTaskGroupLasso,
+            {"n_penalties": 0},
+            "n_penalties must be a positive integer",
+        ),
         (baselines.RankConstrainedGroupLasso, {"rank": 11}, "rank must be .* 1 to 10 .* got 11"),
         (baselines.RankConstrainedGroupLasso, {"rank": 0}, "rank must be .* got 0"),
-        (baselines.RankConstrainedGroupLasso, {"max_iter": 0}, "max_iter must be a positive integer"),
+        (
+            baselines.RankConstrainedGroupLasso,
+            {"max_iter": 0},
+            "max_iter must be a positive integer",
+        ),
         (baselines.DoubleProjectedPenalization, {"column_threshold": np.inf}, "column_threshold"),
         (baselines.ThresholdingSVD, {"row_threshold": None}, "row_threshold must be"),
         (baselines.ExclusiveExtraction, {"gamma": -0.5}, "gamma must be"),

@@ -279,10 +279,10 @@ def test_solvers_and_starts(solver, start):
         (["age"], "names need X to be a data frame"),
         ("age", "must be a list of names or indices"),
         (3, "must be a list of names or indices"),
-        ([P], f"indices from 0 to {P - 1}, got {P}"),
-        ([-1], f"indices from 0 to {P - 1}, got -1"),
-        ([0.5], "names or indices of predictors, got 0.5"),
-        ([1, True], "names or indices of predictors, got True"),
+        ([P], f"positions from 0 to {P - 1}, got {P}"),
+        ([-1], f"positions from 0 to {P - 1}, got -1"),
+        ([0.5], "names or positions from 0 to .*, got 0.5"),
+        ([1, True], "names or positions from 0 to .*, got True"),
         ([1, 2, 1], "every predictor once, got 1 repeatedly"),
         (range(P), "must leave predictors to choose from"),
         ([True] * 3, f"a mask of 3 entries, but X has {P} columns"),
@@ -297,7 +297,7 @@ def test_what_is_refused(always_keep, message):
 def test_unknown_and_repeated_names():
     X, Y = data()
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(P)])
-    with pytest.raises(ValueError, match=r"name 'age', but X has 'x0', 'x1', .* more$"):
+    with pytest.raises(ValueError, match=r"name 'age'; there are 'x0', 'x1', .* more$"):
         tr.SparseReducedRankRegressor(always_keep=["age"]).fit(frame, Y)
     with pytest.raises(ValueError, match="every predictor once"):
         tr.SparseReducedRankRegressor(always_keep=["x1", 1]).fit(frame, Y)

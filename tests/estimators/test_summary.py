@@ -238,7 +238,7 @@ def test_names_can_be_given_and_are_checked(fitted):
         fitted.summary(response_names="abc")
     with pytest.raises(ValueError, match="max_rows must be a positive integer"):
         fitted.summary(max_rows=0)
-    with pytest.raises(ValueError, match="table must be one of 'coefficients'"):
+    with pytest.raises(ValueError, match='table must be one of "coefficients"'):
         fitted.summary().to_frame("other")
     with pytest.raises(NotFittedError):
         tr.SparseReducedRankRegressor().summary()

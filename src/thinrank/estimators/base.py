@@ -25,7 +25,7 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.description import described, observed_r2
-from thinrank.estimators.fit import Found, fit_data, whole_fit
+from thinrank.estimators.fit import SIZES, Found, fit_data, whole_fit
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import (
     always_kept,
@@ -34,12 +34,13 @@ from thinrank.estimators.validation import (
     check_new_X,
     check_parameters,
     check_predictors,
-    check_types,
     check_weights,
+    column_names,
     imputed,
     imputed_message,
     in_memory,
     keep_or_delete,
+    lazy_rows,
     plain_responses,
     rows_of_data,
 )
@@ -63,6 +64,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
     factors_: Factors
     factor_means_: Any
+    kept_: np.ndarray
     kept_coef_: Any
     family_: Any
     best_params_: Any
@@ -118,10 +120,8 @@ class FactorModel(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "factors_")
         theta = self.factors_.theta
-        kept = self._kept_index()
-        if kept is not None:
-            rows = self.kept_coef_[:, None] if self._single_target else self.kept_coef_.T
-            theta = arrays.put_rows(theta, kept, rows)
+        if len(self.kept_):
+            theta = arrays.put_rows(theta, *self._kept_rows())
         return theta[:, 0] if self._single_target else theta.T
 
     @property
@@ -145,12 +145,10 @@ class FactorModel(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.column_support)
 
-    def _kept_index(self) -> Array | None:
-        """Indices of the predictors that are always kept; None if there are none."""
-        kept = getattr(self, "kept_", None)  # subclasses without kept predictors do not set it
-        if kept is None or not len(kept):
-            return None
-        return arrays.indices(kept.tolist(), self.factors_.U)
+    def _kept_rows(self) -> tuple[Array, Array]:
+        """Indices of the predictors that are always kept, and their rows of coefficients."""
+        rows = self.kept_coef_[:, None] if self._single_target else self.kept_coef_.T
+        return arrays.indices(self.kept_.tolist(), self.factors_.U), rows
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of :meth:`transform`: "factor1", "factor2" and so on.
@@ -169,18 +167,13 @@ class FactorModel(TransformerMixin, BaseEstimator):
         return np.asarray([f"factor{j + 1}" for j in range(self.rank_)], dtype=object)
 
     def _linear(self, X: Any) -> Array:
-        """Linear predictors, of shape (n_samples, n_targets) or (n_samples,)."""
+        """Linear predictors, of shape (n_samples, n_targets)."""
         check_is_fitted(self, "factors_")
         design = check_new_X(self, X)
-        scores = design @ self.factors_.U
-        if self._single_target:
-            linear = scores @ self.factors_.V[0, :] + self.intercept_
-        else:
-            linear = scores @ self.factors_.V.T + self.intercept_
-        kept = self._kept_index()
-        if kept is not None:
-            coefficients = self.kept_coef_ if self._single_target else self.kept_coef_.T
-            linear = linear + design.columns(kept) @ coefficients
+        linear = (design @ self.factors_.U) @ self.factors_.V.T + self.intercept_
+        if len(self.kept_):
+            index, rows = self._kept_rows()
+            linear = linear + design.columns(index) @ rows
         return linear
 
     def transform(self, X: Any) -> Array:
@@ -279,7 +272,8 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         array of shape (n_samples, n_targets), or (n_samples,) if Y was one-dimensional
             Predicted responses.
         """
-        return self._linear(X)
+        linear = self._linear(X)
+        return linear[:, 0] if self._single_target else linear
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R², averaged over the responses.
@@ -371,7 +365,8 @@ class SelectedModel(FactorModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, **entries: Any) -> None:
         """Check the data, fit, and store the result; ``entries`` are weights and offsets."""
         with whole_fit(self, X=X, y=y, sample_weight=sample_weight, groups=groups, **entries):
-            X, y, names = check_types(X, y)
+            y = plain_responses(y, in_blocks=True)
+            X, names = lazy_rows("X", X), column_names(y)
             passes = getattr(X, "n_passes", None)  # over row blocks
             design = check_predictors(self, X, y, numeric=isinstance(self, FactorRegressor))
             weight, kept = check_weights(sample_weight, design), always_kept(self)
@@ -402,8 +397,7 @@ class SelectedModel(FactorModel):
 
     def _grid(self) -> Sequence[Sequence[Any] | None] | None:
         """Ranks, rows, columns and ridges to choose from, None for all; None if all are given."""
-        names = "rank", "row_sparsity", "column_sparsity", "ridge"
-        values = [getattr(self, name) for name in names]
+        values = [getattr(self, name) for name in (*SIZES, "ridge")]
         if not any(is_auto(size) for size in values[:3]):
             return None
         return [None if is_auto(value) else [value] for value in values]

@@ -15,15 +15,12 @@ from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse, kept_basis, standardize
-from thinrank.estimators.problem import FitResult, TrainingData
+from thinrank.estimators.problem import FitResult, TrainingData, free_columns
 from thinrank.estimators.validation import rows_of_data
 
 if TYPE_CHECKING:
     from thinrank.forms.block_moments import BlockForm
     from thinrank.losses.families import Family
-
-# A standard deviation below this number of rounding errors of the mean is zero.
-_ROUNDING = 100
 
 
 def described(
@@ -56,7 +53,7 @@ def described(
         used = np.union1d(arrays.to_numpy(found.factors.row_support), kept).astype(np.int64)
         own = _deviations(design, weight, used, center)
     else:
-        own = _to_float(feature_scale)
+        own = to_float(feature_scale)
     return {
         "factors_": found.factors,
         "factor_means_": found.means,
@@ -81,7 +78,7 @@ def _deviations(design: Design, weight: Array | None, used: np.ndarray, center: 
             columns = Dense(design.columns(arrays.indices(used, design.prototype)))
             out[used] = _deviations(columns, weight, used, center)
         return out
-    return _to_float(standardize(design, sample_weight=weight, center=center).scale)
+    return to_float(standardize(design, sample_weight=weight, center=center).scale)
 
 
 # ---------------------------------------------------------------------- canonical factors
@@ -160,7 +157,7 @@ def _turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array
     turn, V = turn * signs, vectors * signs * own
     V = V if every else arrays.scatter_rows(V, columns, factors.shape[1])
     U = factors.rows_in_use @ turn
-    return Factors.on_rows(U, rows, factors.shape[0], V), turn, _to_float(values) ** 2
+    return Factors.on_rows(U, rows, factors.shape[0], V), turn, to_float(values) ** 2
 
 
 def _signs(columns: Array) -> Array:
@@ -197,15 +194,15 @@ def _scales(data: TrainingData, result: FitResult, center: bool, standardize: bo
     xp, weights, k = arrays.namespace(data.Y), data.weights, data.Y.shape[1]
     values, curvature = _without_predictors(data, family, None, center)
     number = data.Y.shape[0] if weights is None else xp.sum(data.Y * 0 + weights, axis=0)
-    information = _to_float(xp.sum(curvature, axis=0) / number)
+    information = to_float(xp.sum(curvature, axis=0) / number)
     unit = 1 / np.sqrt(np.maximum(information, np.finfo(np.float64).tiny ** 0.5))
     have_units = family.units_of(k)
-    totals = _to_float(values)
+    totals = to_float(values)
     if data.offset is None:  # with offsets a constant response has a deviance
         totals = np.where(squares > 0, totals, 0.0)
     deviations = np.where(have_units, deviations, 1.0)
     own = np.where(have_units, deviations if standardize else 1.0, unit)
-    return _Scales(deviations, own, _by_block(family, totals))
+    return _Scales(deviations, own, by_block(family, totals))
 
 
 def _explained(
@@ -222,14 +219,14 @@ def _explained(
     categories of one response have the same value, that of the response. Shapes: ``left``
     (n_targets,), ``kept`` (n_samples, n_kept).
     """
-    left = _by_block(family, left)
+    left = by_block(family, left)
     live, without = scales.totals > 0, scales.totals
     if kept is not None:
         own = kept_basis(
             kept, like=data.design.prototype, sample_weight=data.sample_weight, center=center
         )
-        without = _by_block(
-            family, _to_float(_without_predictors(data, family, own.basis, center)[0])
+        without = by_block(
+            family, to_float(_without_predictors(data, family, own.basis, center)[0])
         )
     totals, nothing = scales.totals, np.full(len(live), np.nan)
     r2 = np.divide(totals - left, totals, nothing, where=live)
@@ -249,12 +246,9 @@ def _without_predictors(
     from thinrank.losses.families import Gaussian
     from thinrank.losses.profile import profiled
 
-    Y = data.Y
-    free = arrays.zeros((Y.shape[0], 1), Y) + 1 if center else None
-    if basis is not None:
-        free = basis if free is None else arrays.namespace(Y).concat([free, basis], axis=1)
-    start = Y * 0 if data.offset is None else data.offset
-    known = profiled(family or Gaussian(), Y, data.weights, start, free)
+    free = free_columns(data.design, center, basis)
+    start = data.Y * 0 if data.offset is None else data.offset
+    known = profiled(family or Gaussian(), data.Y, data.weights, start, free)
     return (2 if family is None else 1) * known[2], known[4]
 
 
@@ -265,16 +259,16 @@ def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray
         squares, deviation = moments.part.squares_y, moments.part.deviation_y
     elif data.entry_weight is None:
         responses = standardize(Dense(Y), sample_weight=data.sample_weight, center=center)
-        deviation = _to_float(responses.scale)
-        squares = deviation**2 * (Y.shape[0] if weights is None else _to_float(weights).sum())
+        deviation = to_float(responses.scale)
+        squares = deviation**2 * (Y.shape[0] if weights is None else to_float(weights).sum())
     else:
         xp = arrays.namespace(Y)
         number = xp.sum(weights, axis=0)
         mean = xp.sum(Y * weights, axis=0) / number if center else Y[0, :] * 0
-        squares = _to_float(xp.sum((Y - mean) ** 2 * weights, axis=0))
-        deviation = np.sqrt(squares / _to_float(number))
+        squares = to_float(xp.sum((Y - mean) ** 2 * weights, axis=0))
+        deviation = np.sqrt(squares / to_float(number))
         # a constant column differs from its mean by rounding errors of about this size
-        deviation[deviation <= _ROUNDING * arrays.eps(Y) * np.abs(_to_float(mean))] = 0.0
+        deviation[deviation <= 100 * arrays.eps(Y) * np.abs(to_float(mean))] = 0.0
     live = deviation > 0
     return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
 
@@ -292,7 +286,7 @@ def _gains(data: TrainingData, fit: _Canonical) -> np.ndarray:
     V = xp.astype(fit.factors.V, xp.float64, copy=False)
     number = data.Y.shape[0] if weights is None else float(xp.sum(weights))
     inner = arrays.from_numpy(0.5 * number * fit.variances, V)  # ½TᵀT
-    return 2 * _to_float(xp.sum(V * (cross - V * inner), axis=1))
+    return 2 * to_float(xp.sum(V * (cross - V * inner), axis=1))
 
 
 def _errors(data: TrainingData, family: Family | None, linear: Array) -> np.ndarray:
@@ -306,10 +300,10 @@ def _errors(data: TrainingData, family: Family | None, linear: Array) -> np.ndar
     else:
         value = family.value(data.Y, linear if data.offset is None else linear + data.offset)
     value = value if weights is None else value * weights
-    return _to_float(arrays.namespace(linear).sum(value, axis=0))
+    return to_float(arrays.namespace(linear).sum(value, axis=0))
 
 
-def _by_block(family: Family | None, values: np.ndarray) -> np.ndarray:
+def by_block(family: Family | None, values: np.ndarray) -> np.ndarray:
     """Sums over the categories of a response, in place of the value of each category."""
     out = values.copy()
     for block in [] if family is None else family.blocks(len(values)):
@@ -317,7 +311,8 @@ def _by_block(family: Family | None, values: np.ndarray) -> np.ndarray:
     return out
 
 
-def _to_float(x: Array) -> np.ndarray:
+def to_float(x: Array) -> np.ndarray:
+    """An array of any library as one of NumPy, in double precision."""
     return arrays.to_numpy(x).astype(np.float64)
 
 

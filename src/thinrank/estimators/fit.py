@@ -30,9 +30,10 @@ from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
+from thinrank.estimators.description import by_block
 from thinrank.estimators.problem import FitResult, Problem, TrainingData, live
 from thinrank.estimators.validation import criterion_of, lazy_rows, without_mask
-from thinrank.minimize import as_solver, as_start, check_sizes, seed_from, solution_of, solve
+from thinrank.minimize import as_solver, as_start, seed_from, solution_of, solve
 from thinrank.selection.choice import Evaluation, check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
@@ -46,7 +47,7 @@ from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
 from thinrank.starts import Auto, Backward, Given
 from thinrank.starts.elimination import MOST_ROWS, eliminates_quickly, most_at_once
 
-_SIZES = "rank", "row_sparsity", "column_sparsity"
+SIZES = "rank", "row_sparsity", "column_sparsity"
 _MEANS = "the means of the responses"
 _KEPT = "the predictors that are always kept"
 # Number of looks at the data, each in units of the noise that the best model of the last leaves. In
@@ -197,7 +198,7 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
         status,
         history,
         messages,
-        problem.feature_scale,
+        None if problem.kept is not None else problem.columns.scale,
         held_out,
         last.target_units(),
         problem.moments,
@@ -294,7 +295,6 @@ def fit_rounds(
     Returns the last fit, and the problem in its units. ``sizes``: None for no limit.
     """
     rank, rows, columns = problem.limited(*sizes)
-    check_sizes(problem.loss.shape, rank, rows, columns)
     quadratic = "quadratic" in problem.loss.capabilities
     if not exchange and isinstance(solver, Pursuit):
         solver = replace(solver, exchanges=False)
@@ -308,7 +308,8 @@ def fit_rounds(
         now = replace(cast(Pursuit, solver), exchanges=False).sized(rank, rows, columns)
     begin = as_start(problem.start(start), solver.exchanges_rows)
     supports = None
-    fits_left = problem.max_rounds
+    # more than two further fits of least squares rarely change the supports
+    fits_left = 3 if problem.family is None else 6
     while True:
         loss = problem.loss.with_ridge(ridge)
         with ExitStack() as bar:
@@ -379,10 +380,7 @@ class Found:
         both = np.zeros((2, problem.shape[1]))
         live = problem.live_columns
         both[:, slice(None) if live is None else arrays.to_numpy(live)] = known
-        if problem.family is not None:
-            for block in problem.family.blocks(problem.shape[1]):
-                both[:, block] = both[:, block].sum(axis=1, keepdims=True)
-        errors, totals = both
+        errors, totals = (by_block(problem.family, each) for each in both)
         return np.divide(totals - errors, totals, np.full_like(totals, np.nan), where=totals > 0)
 
 
@@ -392,7 +390,7 @@ def chosen_sizes(
     """The sizes as given, or chosen by a search."""
     grid = estimator._grid()
     if grid is None:
-        given = {name: getattr(estimator, name) for name in _SIZES}
+        given = {name: getattr(estimator, name) for name in SIZES}
         given["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
         return given, None

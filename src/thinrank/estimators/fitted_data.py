@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import resources
+from thinrank.core.checks import naming
 from thinrank.core.contracts import Design
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.regressor import SparseReducedRankRegressor
@@ -20,7 +21,6 @@ from thinrank.estimators.validation import (
     check_loss,
     check_new_X,
     check_weights,
-    in_memory,
     plain_responses,
     rows_of_data,
 )
@@ -72,14 +72,12 @@ def fitted_data(est: Any, X: Any, Y: Any, sample_weight: Any = None) -> FittedDa
 
 def complete_responses(Y: Any) -> np.ndarray:
     """Responses as a matrix of numbers; an error if entries are missing or infinite."""
-    Y = in_memory(plain_responses(Y))
+    Y = plain_responses(Y)
     check_columns("Y", Y)
     Y = arrays.to_numpy(Y) if arrays.is_array(Y) else Y
     options = {"ensure_2d": False, "ensure_all_finite": False, "input_name": "Y"}
-    try:
+    with naming("Y must be numbers in one or two dimensions"):
         matrix = check_array(Y, dtype=np.float64, **options)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"Y must be numbers in one or two dimensions: {error}") from error
     if missing := int(np.count_nonzero(np.isnan(matrix))):
         raise ValueError(
             f"Y must be complete, got {missing} missing entries: leave out the rows or responses "

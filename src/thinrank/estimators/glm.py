@@ -176,7 +176,6 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     def _noise_levels(self, X: Any, data: TrainingData) -> Family:
         """The Gaussian family with the noise levels that the fit leaves."""
         Y, linear = data.Y, self._linear(X)
-        linear = linear[:, None] if self._single_target else linear
         if data.sample_weight is not None:
             used = arrays.true_positions(data.sample_weight > 0)
             Y, linear = arrays.take_rows(Y, used), arrays.take_rows(linear, used)
@@ -199,12 +198,14 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
             Linear predictors.
         """
+        linear = self._with_offset(X, offset)
+        return linear[:, 0] if self._single_target else linear
+
+    def _with_offset(self, X: Any, offset: Any) -> Array:
+        """Linear predictors, of shape (n_samples, n_columns)."""
         linear = self._linear(X)
-        if offset is None:
-            return linear
-        shape = linear.shape[0], self.factors_.shape[1]
-        offset = check_offset(offset, shape, self.factors_.U)
-        return linear + (offset[:, 0] if self._single_target else offset)
+        offset = check_offset(offset, tuple(linear.shape), self.factors_.U)
+        return linear if offset is None else linear + offset
 
     def predict(self, X: Any, offset: Any = None) -> Array:
         """Means of the responses, and probabilities of categories.
@@ -219,10 +220,9 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
             Means.
         """
-        linear = self.predict_linear(X, offset)
-        if self._single_target:
-            return self.family_.mean(linear[:, None])[:, 0]
-        return self.family_.mean(linear)
+        linear = self._with_offset(X, offset)
+        means = self.family_.mean(linear)
+        return means[:, 0] if self._single_target else means
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """Fraction of the deviance that is explained, 1 − deviance/null deviance.
@@ -246,8 +246,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         """
         check_is_fitted(self, "factors_")
         y = plain_responses(y)
-        linear = self.predict_linear(X, offset)
-        linear = linear[:, None] if self._single_target else linear
+        linear = self._with_offset(X, offset)
         responses = responses_of(
             y, self.family, None, column_names(y), self.factors_.U, self.categories_
         )

@@ -225,14 +225,6 @@ class Problem:
 
     # ------------------------------------------------------------------ noise of the responses
 
-    @property
-    def max_rounds(self) -> int:
-        """Number of fits, each with the noise levels or dispersions that the fit before left.
-
-        More than two further fits of least squares rarely change the supports.
-        """
-        return 3 if self.family is None else 6
-
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
         """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows.
 
@@ -259,7 +251,8 @@ class Problem:
         the standard error do matter: with them other predictors are chosen among correlated ones.
         """
         if self.family is not None:
-            return self._with_family(self._family_after(fit.factors))
+            loss = _in_own_units(self.loss, self._family_after(fit.factors))
+            return replace(self, loss=loss, target_scale=loss.unit)
         n, k = self.loss.samples, self.loss.shape[1]
         squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
         shrunk = _ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
@@ -276,10 +269,6 @@ class Problem:
         deviations = arrays.to_numpy(self.deviations)
         trust = left / (left + PRIOR_FREEDOM)
         return np.maximum(noise**trust * deviations ** (1 - trust), LEAST_NOISE * deviations)
-
-    def _with_family(self, family: Family) -> Problem:
-        loss = _in_own_units(self.loss, family)
-        return replace(self, loss=loss, target_scale=loss.unit)
 
     def fitted_family(self, factors: Factors) -> Family:
         """The family of all responses with the parameters that a fit leaves."""
@@ -400,11 +389,6 @@ class Problem:
 
     # ------------------------------------------------------------------ the user's units
 
-    @property
-    def feature_scale(self) -> Array | None:
-        """Standard deviations of the predictors, if they were computed."""
-        return None if self.kept is not None else self.columns.scale
-
     def limited(self, rank: int, rows: int | None, columns: int | None) -> tuple[int, int, int]:
         """The sizes, limited by the numbers of predictors and responses that are not constant."""
         p, k = self.loss.shape
@@ -439,11 +423,8 @@ class Problem:
         if self.family is None:
             return user, intercept, kept
         for block in self.family.blocks(self.shape[1]):
-            # only differences between categories matter
-            index = arrays.indices(block, intercept)
-            intercept = arrays.put_rows(intercept, index, _centred(intercept, index))
-            if kept is not None:
-                kept = arrays.put_rows(kept, index, _centred(kept, index))
+            intercept = _centred(intercept, block)  # only differences between categories matter
+            kept = None if kept is None else _centred(kept, block)
         if self.live_columns is not None:
             ones = arrays.zeros((self.live_columns.shape[0],), intercept) + 1
             alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
@@ -554,7 +535,7 @@ def _any_family(
         entry_weight=entries,
         sample_weight=data.sample_weight,
         offset=data.offset,
-        free=_free(data.design, center, None if kept is None else kept.basis.basis),
+        free=free_columns(data.design, center, None if kept is None else kept.basis.basis),
         least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
     )
     plain = plain and type(family) is Gaussian and family.scale is None
@@ -687,14 +668,15 @@ def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
     return arrays.indices(found, Y)
 
 
-def _free(design: Design, intercept: bool, basis: Array | None) -> Array | None:
+def free_columns(design: Design, intercept: bool, basis: Array | None) -> Array | None:
     """The column of ones and the basis of the kept predictors."""
     ones = [arrays.zeros((design.shape[0], 1), design.prototype) + 1] if intercept else []
     parts = ones if basis is None else [*ones, basis]
     return arrays.namespace(design.prototype).concat(parts, axis=1) if parts else None
 
 
-def _centred(values: Array, index: Array) -> Array:
-    """Some rows, minus their mean."""
+def _centred(values: Array, block: Sequence[int] | np.ndarray) -> Array:
+    """Values with the mean of some rows taken off these."""
+    index = arrays.indices(block, values)
     rows = arrays.take_rows(values, index)
-    return rows - arrays.namespace(rows).mean(rows, axis=0)
+    return arrays.put_rows(values, index, rows - arrays.namespace(rows).mean(rows, axis=0))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from thinrank import arrays
 from thinrank.core.contracts import Design
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor, SelectedModel
-from thinrank.estimators.validation import check_loss, check_responses, has_missing, in_memory
+from thinrank.estimators.validation import check_loss, check_responses, in_memory
 
 if TYPE_CHECKING:
     from thinrank.estimators.responses import Responses
@@ -26,7 +28,9 @@ class SelectedRegressor(FactorRegressor, SelectedModel):
         Y, family = check_responses(self, y, design, missing=True), check_loss(self.loss)
         single = len(Y.shape) == 1
         Y = Y[:, None] if single else Y
-        if family is None and entry_weight is None and not has_missing(Y):
+        # row blocks are complete
+        missing = not isinstance(Y, RowBlocks) and bool(arrays.namespace(Y).any(Y != Y))
+        if family is None and entry_weight is None and not missing:
             return Y, single, None
         from thinrank.estimators.responses import numeric_responses  # few fits need it
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
-from thinrank.core.checks import is_list
+from thinrank.core.checks import check_choice, is_list
 from thinrank.core.imports import import_optional
+from thinrank.estimators.description import to_float
 from thinrank.estimators.validation import criterion_of
 from thinrank.losses.families import Gaussian
 from thinrank.selection.choice import last_search, one_standard_error
@@ -86,14 +86,14 @@ class Findings:
 def findings(estimator: Any, feature_names: Any = None, response_names: Any = None) -> Findings:
     """The numbers and names of a fitted model."""
     factors = estimator.factors_
-    U, V = _numbers(factors.U), _numbers(factors.V)
+    U, V = to_float(factors.U), to_float(factors.V)
     p, k = factors.shape
     kept = np.asarray(estimator.kept_, dtype=np.int64)
     selected, responses = estimator.row_support_, estimator.column_support_
     used = np.union1d(selected, kept).astype(np.int64)
     coefficients = U[used] @ V.T
     if len(kept):
-        own = _numbers(estimator.kept_coef_).reshape(k, len(kept))
+        own = to_float(estimator.kept_coef_).reshape(k, len(kept))
         coefficients[np.searchsorted(used, kept)] = own.T
     sd_x, sd_y = estimator.feature_scale_, estimator.target_scale_
     sd_t = estimator.factor_scale_
@@ -146,10 +146,6 @@ def score_name(estimator: Any) -> str:
     return "held-out deviance" if hasattr(estimator, "family_") else "held-out error"
 
 
-def _numbers(x: Any) -> np.ndarray:
-    return arrays.to_numpy(x).astype(np.float64)
-
-
 def _predictor_names(estimator: Any, given: Any, count: int) -> list[str]:
     if given is not None:
         return _checked("feature_names", given, count, "predictors")
@@ -169,6 +165,11 @@ def _response_names(estimator: Any, given: Any, count: int) -> list[str]:
     columns = getattr(estimator, "target_columns_", None)
     if columns is not None:
         return [str(name) if names is not None else f"y{name}" for name in columns]
+    return names_of_responses(names, count)
+
+
+def names_of_responses(names: Any, count: int) -> list[str]:
+    """Names of responses, made up if there are none."""
     if names is not None:
         return [str(name) for name in names]
     return ["y"] if count == 1 else [f"y{j}" for j in range(count)]
@@ -214,14 +215,6 @@ _MOST_NAMED = 4
 _LEAST_NAMED = 0.25
 
 
-def table(name: str, found: Findings, most: int | None = None) -> Columns:
-    """One of the tables, as columns; ``most`` is the number of rows, None for all."""
-    if name not in TABLES:
-        known = ", ".join(repr(each) for each in TABLES)
-        raise ValueError(f"table must be one of {known}; got {name!r}")
-    return TABLES[name](found, most)
-
-
 def strongest(loadings: np.ndarray, names: list[str]) -> list[tuple[str, float]]:
     """The few names of largest loading, with their loadings, in decreasing order of size."""
     sizes = np.abs(loadings)
@@ -238,7 +231,7 @@ def _coefficients(found: Findings, most: int | None) -> Columns:
     """One row per pair with a coefficient that is not zero, in order of standardized size."""
     sizes = np.abs(np.nan_to_num(found.standardized))
     pairs = np.flatnonzero(found.coefficients)
-    order = pairs[_decreasing(sizes.ravel()[pairs], most)]
+    order = pairs[np.argsort(-sizes.ravel()[pairs], kind="stable")[:most]]
     rows, columns = np.unravel_index(order, found.coefficients.shape)
     return {
         "predictor": _named(found.predictor_names, found.used[rows]),
@@ -301,7 +294,7 @@ def _loadings(found: Findings, most: int | None) -> Columns:
     for j in range(found.rank):
         for side, loadings, names in sides:
             live = np.flatnonzero(loadings[:, j])
-            live = live[_decreasing(np.abs(loadings[live, j]), most)]
+            live = live[np.argsort(-np.abs(loadings[live, j]), kind="stable")[:most]]
             columns["factor"] += [j + 1] * len(live)
             columns["side"] += [side] * len(live)
             columns["name"] += _named(names, live)
@@ -309,18 +302,13 @@ def _loadings(found: Findings, most: int | None) -> Columns:
     return columns
 
 
-TABLES = {
+_TABLES = {
     "coefficients": _coefficients,
     "predictors": _predictors,
     "responses": _responses,
     "factors": _factors,
     "loadings": _loadings,
 }
-
-
-def _decreasing(sizes: np.ndarray, most: int | None) -> np.ndarray:
-    """Positions of the largest numbers, the largest first; of equal ones the first comes first."""
-    return np.argsort(-sizes, kind="stable")[:most]
 
 
 def _named(names: list[str], index: np.ndarray) -> list[str]:
@@ -359,15 +347,14 @@ def text_table(
             break
         room -= wide[j]
         texts = [i for i in texts if i != j]
-    return [_line(row, wide, numbers) for row in table]
-
-
-def _line(row: Sequence[str], wide: Sequence[int], numbers: Sequence[int]) -> str:
-    cells = [
-        cell.rjust(width) if j in numbers else shortened(cell, width).ljust(width)
-        for j, (cell, width) in enumerate(zip(row, wide, strict=True))
-    ]
-    return f"  {'  '.join(cells)}".rstrip()
+    lines = []
+    for row in table:
+        cells = [
+            cell.rjust(width) if j in numbers else shortened(cell, width).ljust(width)
+            for j, (cell, width) in enumerate(zip(row, wide, strict=True))
+        ]
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+    return lines
 
 
 def shortened(text: str, width: int) -> str:
@@ -480,9 +467,8 @@ def _sizes(found: Findings) -> str:
     verb = "predicts" if s1 == 1 else "predict"
     if k == 1:
         return f"{who} {verb} {found.response_names[0]}."
-    nouns = "classes" if found.noun == "class" else "responses"
-    every = "both" if k == 2 else f"all {k}"
-    what = f"{s2} of {k} {nouns}" if s2 < k else f"{every} {nouns}"
+    many = f"{s2} of {k}" if s2 < k else "both" if k == 2 else f"all {k}"
+    what = f"{many} {plural(found.noun)}"
     return f"{who} {verb} {what} through {found.rank} factor{'s' * (found.rank > 1)}."
 
 
@@ -663,7 +649,8 @@ default="coefficients"
         dict of (str to list)
             One list per column.
         """
-        columns = table(name, self._found, max_rows)
+        check_choice("table", name, _TABLES)
+        columns = _TABLES[name](self._found, max_rows)
         return {key: getattr(x, "tolist", lambda x=x: x)() for key, x in columns.items()}
 
     def to_frame(self, table: str = "coefficients") -> Any:
@@ -700,7 +687,7 @@ default="coefficients"
     @property
     def tables(self) -> list[str]:
         """Names of the tables."""
-        return list(TABLES)
+        return list(_TABLES)
 
     def __repr__(self) -> str:
         return str(self)
@@ -711,11 +698,11 @@ default="coefficients"
         lines = [f"{found.title}: {_counted(found.n_samples, 'sample')}"]
         lines[0] += f", {_counted(p, 'predictor')}, {_counted(k, found.noun)}"
         lines.append("")
-        lines += _wrapped(self.sentences)
+        lines += wrapped(self.sentences)
         for shown in self._shown_tables():
             lines += ["", *shown]
         if self.cautions:
-            lines += ["", "What to distrust", *_wrapped(self.cautions, "- ")]
+            lines += ["", "What to distrust", *wrapped(self.cautions, "- ")]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -725,7 +712,7 @@ default="coefficients"
     def _shown_tables(self) -> Iterator[list[str]]:
         """The lines of those tables that have something to say, each with its first rows."""
         found, several = self._found, len(self.response_names) > 1
-        measure = f"{self.measure[0].upper()}{self.measure[1:]} of the {_nouns(found.noun)}"
+        measure = f"{self.measure[0].upper()}{self.measure[1:]} of the {plural(found.noun)}"
         share = f"Factors, with the share of the {found.share_of} that each explains"
         pairs = int((found.coefficients != 0).sum())
         totals = {
@@ -768,10 +755,11 @@ def _cell(table: str, column: str, value: Any) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun if count == 1 else _nouns(noun)}"
+    return f"{count} {noun if count == 1 else plural(noun)}"
 
 
-def _nouns(noun: str) -> str:
+def plural(noun: str) -> str:
+    """The plural of "predictor", "response", "sample" or "class"."""
     return "classes" if noun == "class" else f"{noun}s"
 
 
@@ -785,7 +773,8 @@ def _as_fits(text: str) -> str:
     return f"{shortened(', '.join(names), _NAMES_WIDTH - 3)}, …"
 
 
-def _wrapped(texts: list[str], mark: str = "") -> list[str]:
+def wrapped(texts: Iterable[str], mark: str = "") -> list[str]:
+    """Lines of some paragraphs, or of a list of them with a mark before each."""
     indents = {"initial_indent": mark, "subsequent_indent": " " * len(mark)}
     options: Any = {"break_on_hyphens": False, **indents}
     return [line for text in texts for line in textwrap.wrap(text, WIDTH, **options)]

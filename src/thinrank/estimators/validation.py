@@ -72,19 +72,6 @@ _LAZY = {
 }
 
 
-def is_plain(*data: Any) -> bool:
-    """Whether data are arrays of NumPy, of numbers, with nothing to ask about their type."""
-    return all(type(each) is np.ndarray and each.dtype.kind in "biuf" for each in data)
-
-
-def check_types(X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None]:
-    """Lazy data as row blocks, y with NaN for masked cells, and the names of its columns."""
-    if is_plain(X, y):
-        return X, y, None
-    y = plain_responses(y, in_blocks=True)
-    return lazy_rows("X", X), y, column_names(y)
-
-
 def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
     """Raise a ValueError if squares overflow, or all underflow; if ``scaled``, in any column."""
     what, moments = f"{name} has entries", getattr(data, "column_moments", None)
@@ -149,7 +136,7 @@ def always_kept(estimator: Any) -> np.ndarray:
             )
         given = np.flatnonzero(given).tolist()
     names = getattr(estimator, "feature_names_in_", None)
-    places = [_position(item, n_features, names) for item in given]
+    places = [position("always_keep", item, n_features, names) for item in given]
     index = np.unique(np.asarray(places, dtype=np.int64))
     if len(index) < len(places):
         item = next(
@@ -164,19 +151,19 @@ def always_kept(estimator: Any) -> np.ndarray:
     return index
 
 
-def _position(item: Any, n_features: int, names: np.ndarray | None) -> int:
+def position(argument: str, item: Any, count: int, names: Iterable[str] | None) -> int:
+    """Position of a predictor or response that is given by its name or position."""
     if isinstance(item, str):
-        known = [] if names is None else names.tolist()
+        known = [] if names is None else list(names)
         if item in known:
-            return int(known.index(item))
+            return known.index(item)
         shown = first_few(map(repr, known))
         shown = shown or "no names; names need X to be a data frame whose columns all have names"
-        raise ValueError(f"always_keep has the name {item!r}, but X has {shown}")
-    if not isinstance(item, Integral) or isinstance(item, bool):
-        raise ValueError(f"always_keep must contain names or indices of predictors, got {item!r}")
-    if not 0 <= int(item) < n_features:
+        raise ValueError(f"{argument} has the unknown name {item!r}; there are {shown}")
+    whole = isinstance(item, Integral) and not isinstance(item, bool)
+    if not whole or not 0 <= int(item) < count:
         raise ValueError(
-            f"always_keep must contain indices from 0 to {n_features - 1}, got {item!r}"
+            f"{argument} must have names or positions from 0 to {count - 1}, got {item!r}"
         )
     return int(item)
 
@@ -235,30 +222,26 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool 
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    plain = is_plain(X, Y)
-    if not plain:
-        X = lazy_rows("X", X)
-        check_kind("X", X)
-        check_sample_ids(X, Y)
+    X = lazy_rows("X", X)
+    check_kind("X", X)
+    check_sample_ids(X, Y)
     rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
     if rows_x and rows_y and rows_x[0] != rows_y[0]:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
         )
     keep_or_delete(estimator, "feature_categories_", None)
-    if not plain:
-        check_row_names(X, Y)
+    check_row_names(X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
-    if not plain:
-        Y = in_memory(Y)
-        if hasattr(X, "iloc"):
-            from thinrank.tables.encoding import encoded_frame  # imported for data frames only
+    Y = in_memory(Y)
+    if hasattr(X, "iloc"):
+        from thinrank.tables.encoding import encoded_frame  # imported for data frames only
 
-            X, categories = encoded_frame(X)
-            keep_or_delete(estimator, "feature_categories_", categories or None)
-        check_columns("X", X)
-        check_columns("Y", Y, numeric=numeric)
+        X, categories = encoded_frame(X)
+        keep_or_delete(estimator, "feature_categories_", categories or None)
+    check_columns("X", X)
+    check_columns("Y", Y, numeric=numeric)
     with naming("X"):
         X = validate_data(estimator, X, **_PREDICTORS)
     with naming("X and Y must have the same number of rows"):
@@ -342,11 +325,6 @@ def imputed_message(estimator: Any, design: Design) -> list[str]:
     ]
 
 
-def has_missing(Y: Array) -> bool:
-    """Whether an entry is NaN; row blocks are complete."""
-    return not isinstance(Y, RowBlocks) and bool(arrays.namespace(Y).any(Y != Y))
-
-
 def check_loss(loss: Any) -> Family | None:
     """The family of the parameter ``loss``; None for least squares."""
     if isinstance(loss, str) and loss == "squared":
@@ -366,16 +344,14 @@ def check_loss(loss: Any) -> Family | None:
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
     """X for predict and transform as a Design, with the number of columns of fit."""
-    if not is_plain(X):
-        X = lazy_rows("X", X)
-        check_kind("X", X)
+    X = lazy_rows("X", X)
+    check_kind("X", X)
     if not _is_ours(X):
-        if not is_plain(X):
-            if hasattr(estimator, "feature_categories_"):
-                from thinrank.tables.encoding import encoded_frame
+        if hasattr(estimator, "feature_categories_"):
+            from thinrank.tables.encoding import encoded_frame
 
-                X = encoded_frame(X, estimator.feature_categories_)[0]
-            check_columns("X", X)
+            X = encoded_frame(X, estimator.feature_categories_)[0]
+        check_columns("X", X)
         with naming("X"):
             X = validate_data(estimator, X, reset=False, **_PREDICTORS)
         if imputes(estimator) and not issparse(X):

@@ -19,6 +19,7 @@ from thinrank.core.progress import with_progress_bar
 from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.fitted_data import complete_responses
+from thinrank.estimators.summary import names_of_responses
 from thinrank.estimators.validation import check_row_names, column_names
 from thinrank.inference.results import Generalization, check_level
 from thinrank.minimize import check_size, seed_from
@@ -144,6 +145,7 @@ def generalization(
     estimate, error, plain, naive = _nested_interval(partitions, found, members)
     if metric == "r2":
         estimate, plain = 1 - estimate, 1 - plain
+    names = [] if callable(metric) else names_of_responses(column_names(Y), target.shape[1])
     quantile = stats.norm.ppf((1 + level) / 2)
     low, high = estimate - quantile * error, estimate + quantile * error
     return Generalization(
@@ -157,7 +159,7 @@ def generalization(
         cv_estimate=float(plain[0]),
         cv_lower=float(plain[0] - quantile * naive[0]),
         cv_upper=float(plain[0] + quantile * naive[0]),
-        response_names=[] if callable(metric) else _response_names(Y, target),
+        response_names=names,
         response_estimate=estimate[1:],
         response_lower=low[1:],
         response_upper=high[1:],
@@ -302,9 +304,3 @@ def _checked_responses(Y: Any, metric: Metric) -> np.ndarray:
             "divide it by a constant"
         )
     return target
-
-
-def _response_names(Y: Any, target: np.ndarray) -> list[str]:
-    names, count = column_names(Y), target.shape[1]
-    made_up = ["y"] if count == 1 else [f"y{j}" for j in range(count)]
-    return made_up if names is None else [str(name) for name in names]

@@ -10,12 +10,10 @@ import numpy as np
 from scipy import stats
 
 from thinrank.core.checks import check_choice
+from thinrank.estimators.validation import position
 from thinrank.inference.fitted_supports import FittedSupports
 from thinrank.inference.layer_intervals import layer_estimates
 from thinrank.inference.results import CORRECTIONS, Intervals, check_level
-
-_KINDS = ("coefficients", "predictions", "layers")
-_ADJUSTMENTS = ("auto", "supports", "all")
 
 
 def confidence_intervals(
@@ -291,7 +289,7 @@ def _chosen_pairs(found: FittedSupports, pairs: Any, predictors: Any, responses:
                 f"pairs must be a list of (predictor, response) with at least one, got {pairs!r}"
             )
         places = [
-            [_position("pairs", *each) for each in zip(p, names, strict=True)] for p in listed
+            [position("pairs", p[i], len(names[i]), names[i]) for i in (0, 1)] for p in listed
         ]
         chosen = np.asarray(places, dtype=np.int64)
     wrong = np.intersect1d(chosen[:, 0], np.flatnonzero(found.constant))
@@ -321,21 +319,8 @@ def _chosen_positions(
         return np.arange(len(names))
     if isinstance(given, str) or np.ndim(given) == 0:
         given = [given]
-    return np.asarray([_position(argument, item, names) for item in given], dtype=np.int64)
-
-
-def _position(argument: str, item: Any, names: list[str]) -> int:
-    """Position of a predictor or response that is given by its name or position."""
-    if isinstance(item, str):
-        if item not in names:
-            raise ValueError(f"{argument} has the unknown name {item!r}")
-        return names.index(item)
-    whole = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
-    if not whole or not 0 <= int(item) < len(names):
-        raise ValueError(
-            f"{argument} must have names or positions from 0 to {len(names) - 1}, got {item!r}"
-        )
-    return int(item)
+    places = [position(argument, item, len(names), names) for item in given]
+    return np.asarray(places, dtype=np.int64)
 
 
 def _intervals(
@@ -424,8 +409,8 @@ def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
 
 def _check(level: float, of: str, adjust: str, rank: Any, correction: str | None) -> None:
     check_level(level)
-    check_choice("of", of, _KINDS)
-    check_choice("adjust", adjust, _ADJUSTMENTS)
+    check_choice("of", of, ("coefficients", "predictions", "layers"))
+    check_choice("adjust", adjust, ("auto", "supports", "all"))
     check_choice("correction", correction, (*CORRECTIONS, None))
     whole = isinstance(rank, Integral) and not isinstance(rank, bool) and int(rank) >= 1
     if not (rank is None or rank == "auto" or whole):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils.extmath import svd_flip
 
 from thinrank.inference.fitted_supports import FittedSupports
 from thinrank.inference.tangent_model import TangentModel
@@ -18,7 +19,9 @@ def layer_estimates(found: FittedSupports, scaled: bool) -> tuple[np.ndarray, np
     Shapes: both (1 + n_features, rank), the singular values first.
     """
     model, p, r = found.model, found.X.shape[1], found.rank
-    u, d, v = _decomposition(model.fit, r)
+    u, d, vt = linalg.svd(model.fit, full_matrices=False)
+    u, vt = svd_flip(u[:, :r], vt[:r])  # the largest entry of a left vector is positive
+    d, v = d[:r], vt.T
     between = _rotations(d)
     step, change = _steps(model, u, v, between)
     sizes = np.ones(r) if scaled else np.where(d > 0, d, np.nan)
@@ -38,14 +41,6 @@ def layer_estimates(found: FittedSupports, scaled: bool) -> tuple[np.ndarray, np
     outside, variances = found.each_added(others, model.row_projection @ v)
     vectors[others], errors[others] = outside / sizes, np.sqrt(variances) / sizes
     return np.vstack([d + step, vectors]), np.vstack([value_errors, errors])
-
-
-def _decomposition(fit: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    u, d, vt = linalg.svd(fit, full_matrices=False)
-    u, v = u[:, :rank], vt[:rank].T
-    # signs as in scikit-learn's decompositions: the largest entry of a left vector is positive
-    signs = np.sign(u[np.argmax(np.abs(u), axis=0), np.arange(rank)])
-    return u * signs, d[:rank], v * signs
 
 
 def _rotations(d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from numbers import Real
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thinrank.core.checks import check_choice
 from thinrank.core.imports import import_optional
-from thinrank.estimators.summary import text_table
+from thinrank.estimators.summary import text_table, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 # Rows of a table that the text shows.
 _MOST_SHOWN = 20
 _COLUMNS = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted_p_value")
-_METHODS = {
+METHODS = {
     "row_tests": ("row tests with weighted Benjamini–Hochberg", "−log10 weighted p"),
     "fixed_knockoffs": ("fixed-X knockoffs", "W"),
     "model_x_knockoffs": ("model-X Gaussian knockoffs", "W"),
@@ -58,15 +57,8 @@ def check_level(level: Any, name: str = "level") -> None:
         raise ValueError(f"{name} must be a number between 0 and 1, got {level!r}")
 
 
-def _paragraphs(sentences: Sequence[str]) -> list[str]:
-    return [line for part in sentences for line in wrap(part, 80)]
-
-
 def _listed(heading: str, sentences: Sequence[str]) -> list[str]:
-    lines = [f"{heading}:"] if sentences else []
-    for part in sentences:
-        lines += wrap(part, 80, initial_indent="- ", subsequent_indent="  ")
-    return lines
+    return [f"{heading}:", *wrapped(sentences, "- ")] if sentences else []
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +115,7 @@ class Discoveries(Result):
     @property
     def statistic_name(self) -> str:
         """What the statistics are, in a few characters."""
-        return _METHODS[self.method][1]
+        return METHODS[self.method][1]
 
     def to_frame(self) -> pd.DataFrame:
         """One row per predictor.
@@ -156,8 +148,8 @@ class Discoveries(Result):
                 f"No predictor of {among} is selected at a false discovery rate of {self.fdr:g}. "
                 "This is no evidence that none has an effect."
             )
-        method = f"Method: {_METHODS[self.method][0]}. {self.reason}"
-        lines = _paragraphs([head, method, *self.remarks])
+        method = f"Method: {METHODS[self.method][0]}. {self.reason}"
+        lines = wrapped([head, method, *self.remarks])
         shown = np.argsort(-self.statistics[self.selected], kind="stable")[:_MOST_SHOWN]
         every = {
             self.statistic_name: self.statistics,
@@ -301,7 +293,7 @@ default="estimate"
             for i in range(min(len(self), _MOST_SHOWN))
         ]
         headers = [*self.labels, "estimate", "lower", "upper", *["adj. p"] * tested]
-        lines = _paragraphs(head)
+        lines = wrapped(head)
         if rows:
             lines += text_table(headers, rows, tuple(range(len(self.labels), len(headers))))
         if len(self) > _MOST_SHOWN:

@@ -18,9 +18,10 @@ from scipy.special import betaincc
 # Added to squared norms of residuals, which are zero for data without noise or predictors that
 # depend on each other; those of responses are the number of rows.
 NOISE_FLOOR = 1e-9
-# Weights of the evidence in the expected direction, in the shared directions, and outside of both.
+# Weights of the evidence in the shared directions, and outside of these and of the expected one,
+# whose weight is 1.
 # Power changes little in a wide range of values.
-_EXPECTED, _SHARED, _OUTSIDE = 1.0, 0.7, 0.45
+_SHARED, _OUTSIDE = 0.7, 0.45
 # Probability of the side that is expected in the test of the expected direction; the other side
 # has the rest, for effects that those of neighbors hide.
 _EXPECTED_SIDE = 0.9
@@ -129,7 +130,7 @@ def combined_p_values(
     ``every`` is the squared correlation with all k directions, ``first`` the p-value of the
     expected one.
     """
-    parts, weights = ([], []) if first is None else ([first], [_EXPECTED])
+    parts, weights = ([], []) if first is None else ([first], [1.0])
     if rank:
         parts.append(_tail(shared, rank, freedom - rank, inflation))
         weights.append(_SHARED)

@@ -20,13 +20,11 @@ from thinrank.inference.knockoffs import (
     knockoff_statistics,
     sign_threshold,
 )
-from thinrank.inference.results import Discoveries, check_level
+from thinrank.inference.results import METHODS, Discoveries, check_level
 from thinrank.inference.row_tests import RowTests, row_tests_given_all, row_tests_given_selected
 from thinrank.inference.structure import few_responses
 from thinrank.minimize import seed_from
 
-_METHODS = ("auto", "row_tests", "fixed_knockoffs", "model_x_knockoffs")
-_ADJUSTMENTS = ("auto", "all", "selected")
 # What constant predictors have, of all results with one number for each predictor.
 _OF_CONSTANT = {"statistics": 0.0, "p_values": 1.0, "weights": 1.0, "adjusted_p_values": 1.0}
 
@@ -221,8 +219,8 @@ def _check_arguments(fdr: Any, method: Any, adjust_for: Any, robust: Any) -> Non
             'method="mirror" was removed: it found fewer effects than method="row_tests", which '
             "has the same assumptions and replaces it"
         )
-    check_choice("method", method, _METHODS)
-    check_choice("adjust_for", adjust_for, _ADJUSTMENTS)
+    check_choice("method", method, ("auto", *METHODS))
+    check_choice("adjust_for", adjust_for, ("auto", "all", "selected"))
 
 
 def _row_tests(

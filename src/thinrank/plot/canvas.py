@@ -87,14 +87,6 @@ def check_counts(**given: Any) -> None:
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """The value of an argument that is one of some words; a ValueError unless it is one."""
-    if not (isinstance(value, str) and value in choices):
-        known = ", ".join(f'"{choice}"' for choice in choices)
-        raise ValueError(f"{name} must be one of {known}, got {value!r}")
-    return value
-
-
 def fitted_model(est: Any) -> Findings:
     """Names, coefficients and loadings of a fitted estimator, as its summary has them."""
     if not isinstance(est, FactorModel):
@@ -160,11 +152,6 @@ def strongest(strength: np.ndarray, most: int) -> np.ndarray:
 def shown_of(kind: str, shown: int, total: int) -> str:
     """The label of an axis of names, which says when some are not shown."""
     return kind if shown >= total else f"{kind} (strongest {shown:,} of {total:,} shown)"
-
-
-def plural(noun: str) -> str:
-    """The plural of "predictor", "response" or "class"."""
-    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
 def factor_positions(factors: Any, rank: int) -> list[int]:
@@ -275,8 +262,7 @@ def heat_map(
     look: Any = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "nearest"}
     image = ax.imshow(values, vmin=-limit, vmax=limit, **look)
     ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_edgecolor(GRAY)
+    ax.spines[:].set_edgecolor(GRAY)
     figure: Any = ax.get_figure()
     bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, extend=extend)
     bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)
@@ -286,8 +272,7 @@ def heat_map(
 def open_frame(ax: Axes) -> None:
     """Remove the upper and right line of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
-    for spine in ax.spines.values():
-        spine.set_edgecolor(GRAY)
+    ax.spines[:].set_edgecolor(GRAY)
 
 
 def legend_of(ax: Axes, **options: Any) -> None:

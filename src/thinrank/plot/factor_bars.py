@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.estimators.summary import plural
 from thinrank.plot import canvas
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def factors(
         low = max(fitting - high, 1)
     sides = [
         ("predictors", model.predictor_names, left, high),
-        (canvas.plural(model.noun), model.response_names, right, low),
+        (plural(model.noun), model.response_names, right, low),
     ]
     canvas.bar_columns(ax, sides, [canvas.factor_title(model, i) for i in which])
     return canvas.with_fonts(ax)

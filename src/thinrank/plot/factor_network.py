@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.core.imports import import_optional
-from thinrank.estimators.summary import Findings
+from thinrank.estimators.summary import Findings, plural
 from thinrank.plot import canvas
 from thinrank.plot.canvas import GRAY, INK, SMALL, names_at, shown_of, strongest
 
@@ -56,7 +57,7 @@ def network(
     >>> len(ax.texts) - 3  # without the titles of the columns
     20
     """
-    through = canvas.check_choice("through", through, ("factors", "coefficients"))
+    check_choice("through", through, ("factors", "coefficients"))
     canvas.check_counts(
         max_edges=max_edges, max_predictors=max_predictors, max_responses=max_responses
     )
@@ -81,7 +82,7 @@ def network(
     if through == "factors":
         ax.text(1.0, 1.09, "factors", ha="center", va="bottom", color=GRAY, fontsize=SMALL)
     left = "right", shown_of("predictors", len(top), len(rows))
-    right = "left", shown_of(canvas.plural(model.noun), len(side), len(columns))
+    right = "left", shown_of(plural(model.noun), len(side), len(columns))
     size = canvas.font_size(ax, "y", round(1.25 * max(len(top), len(side))))
     names = names_at(model.predictor_names, rows[top])
     others = names_at(model.response_names, columns[side])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.core.imports import import_optional
-from thinrank.estimators.summary import Findings
+from thinrank.estimators.summary import Findings, plural
 from thinrank.plot import canvas
 from thinrank.plot.canvas import CATEGORIES, GRAY, MARKERS, QUIET, SMALL, names_at, strongest
 
@@ -65,7 +66,7 @@ def biplot(
     >>> ax.get_xlabel().split(",")[0], len(ax.texts)
     ('factor 1', 5)
     """
-    arrows = canvas.check_choice("arrows", arrows, ("responses", "predictors", "none"))
+    check_choice("arrows", arrows, ("responses", "predictors", "none"))
     canvas.check_counts(max_arrows=max_arrows, max_labels=max_labels)
     model, pair, ax = _plane(est, factors, ax, (6.0, 5.2))
     if not pair:
@@ -128,7 +129,7 @@ def correlation_circle(
     rows, columns, _ = canvas.selected(model)
     kinds = (
         ("predictors", X, rows, model.predictor_names),
-        (canvas.plural(model.noun), Y, columns, model.response_names),
+        (plural(model.noun), Y, columns, model.response_names),
     )
     circle = import_optional("matplotlib.patches").Circle
     for radius in (0.5, 1.0):

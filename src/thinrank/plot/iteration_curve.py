@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.core.result import History
 from thinrank.plot import canvas
 from thinrank.plot.canvas import ACCENT, GRAY
@@ -42,7 +43,7 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
     >>> len(ax.lines[0].get_xdata()) == est.n_iter_
     True
     """
-    show = canvas.check_choice("show", show, ("objective", "excess", "change"))
+    check_choice("show", show, ("objective", "excess", "change"))
     history, message = _history(est)
     ax = canvas.axes_of(ax)
     if not history:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.plot import canvas
 from thinrank.plot.canvas import ACCENT, GRAY, QUIET, names_at, shown_of, strongest
 
@@ -48,7 +49,8 @@ def stability(
     >>> ax.get_xlabel()
     'selection frequency'
     """
-    kind = _KINDS[canvas.check_choice("axis", axis, tuple(_KINDS))]
+    check_choice("axis", axis, _KINDS)
+    kind = _KINDS[axis]
     part = part_of(table, axis)
     stable = part["stable"].to_numpy(dtype=bool)
     ax = _bars(

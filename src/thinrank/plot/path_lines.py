@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.checks import check_choice
 from thinrank.plot import canvas
 from thinrank.plot.canvas import ACCENT, CATEGORIES, GRAY, QUIET, SMALL, names_at, strongest
 from thinrank.selection.predictor_path import PredictorPath
@@ -52,7 +53,7 @@ def path(
         raise TypeError(
             f"result must be what tr.selection.path(est, X, Y) returns, got {type(result).__name__}"
         )
-    show = canvas.check_choice("show", show, ("strength", "score"))
+    check_choice("show", show, ("strength", "score"))
     canvas.check_counts(max_labels=max_labels)
     ax = canvas.axes_of(ax, 7.2, 4.6)
     counts = result.row_sparsities
