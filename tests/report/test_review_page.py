@@ -58,6 +58,8 @@ def test_decisions_are_saved(analysis, tmp_path, browser):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto((tmp_path / "page.html").absolute().as_uri())
     assert page.title() == f"Neurons in {HOSTILE}"
+    assert page.locator(".choices output").inner_text() == "3 of 3 accepted"
+    page.get_by_label("accept neuron 2").uncheck()
     assert page.locator(".choices output").inner_text() == "2 of 3 accepted"
     page.get_by_role("button", name="Tick all").click()
     assert page.locator(".choices output").inner_text() == "3 of 3 accepted"
