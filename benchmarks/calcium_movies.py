@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,7 @@ from output import arguments_of, machine, publish, table
 from rich.progress import track
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 from scipy.signal import lfilter
+from scipy.stats import skew
 
 from thinrank.calcium import CalciumImaging, match_regions, score_regions
 
@@ -157,22 +159,35 @@ def by_tiles(movie: np.ndarray, **settings: Any) -> dict[str, Any]:
     return found
 
 
-def by_suite2p(movie: np.ndarray) -> dict[str, Any]:
-    """Regions of suite2p's detection with its defaults, F − 0.7 neuropil, and deconvolution."""
+def by_suite2p(movie: np.ndarray, cells: bool = False) -> dict[str, Any]:
+    """Regions of suite2p's detection with its defaults, F − 0.7 neuropil, and deconvolution.
+
+    ``cells``: only those that its classifier takes for cells.
+    """
     import suite2p
     import torch
     from suite2p.extraction import dcnv
 
     settings, device = suite2p.default_settings(), torch.device("cpu")
     counts = np.round(20 * movie).astype(np.int16)
-    stat = suite2p.detection_wrapper(
-        counts, tau=1.0, fs=FRAME_RATE, yrange=[0, SHAPE[0]], xrange=[0, SHAPE[1]],
-        settings=settings["detection"], device=device,
-    )[1]  # fmt: skip
+    try:
+        stat = suite2p.detection_wrapper(
+            counts, tau=1.0, fs=FRAME_RATE, yrange=[0, SHAPE[0]], xrange=[0, SHAPE[1]],
+            settings=settings["detection"], device=device,
+        )[1]  # fmt: skip
+    except ValueError as error:
+        if "no ROIs were found" not in str(error):
+            raise
+        return {"regions": [], "raw": counts[:0], "deconvolved": counts[:0]}
     extracted = suite2p.extraction_wrapper(
         stat, counts, settings=settings["extraction"], device=device
     )
     raw = extracted[0] - 0.7 * extracted[1]
+    if cells:
+        for each, line in zip(stat, raw, strict=True):
+            each["skew"] = skew(line)
+        accepted = suite2p.classify(stat, suite2p.classification.builtin_classfile)[:, 0] > 0
+        stat, raw = [stat[i] for i in np.flatnonzero(accepted)], raw[accepted]
     flat = dcnv.preprocess(raw.copy(), fs=FRAME_RATE, device=device, **settings["dcnv_preprocess"])
     spikes = dcnv.oasis(F=flat, batch_size=500, tau=1.0, fs=FRAME_RATE)
     regions = [np.column_stack([each["ypix"], each["xpix"]]) for each in stat]
@@ -180,15 +195,16 @@ def by_suite2p(movie: np.ndarray) -> dict[str, Any]:
 
 
 def measured(known: Known, fit: Any, **settings: Any) -> dict[str, float]:
-    began = time.perf_counter()
+    began = time.process_time()
     found = fit(known.movie, **settings)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     scores = score_regions(found["regions"], known.regions)
     names = ("combined", "recall", "precision", "inclusion", "exclusion")
     row = {name: getattr(scores, name) for name in names}
     for kind in ("raw", "denoised", "deconvolved"):
         alike = right(known, found["regions"], found[kind]) if kind in found else []
-        row[kind] = sum(value >= RIGHT for value in alike) / len(known.regions)
+        count = sum(value >= RIGHT for value in alike) if kind in found else np.nan
+        row[kind] = count / len(known.regions)
         row[f"{kind} median"] = float(np.median(alike)) if alike else np.nan
     return row | {"seconds": seconds}
 
@@ -264,7 +280,7 @@ def main() -> None:
     if options.tiles:
         fits["low-rank tiles"] = by_tiles
     if options.suite2p:
-        fits["suite2p"] = by_suite2p
+        fits |= {"suite2p": by_suite2p, "suite2p, iscell": partial(by_suite2p, cells=True)}
     lines = []
     if options.repetitions:
         last = options.seed + 2 * options.repetitions
