@@ -17,7 +17,7 @@ from thinrank.designs import (
 
 def project_out(design, Z, weight=None, center=False):
     basis = kept_basis(Z, like=design.prototype, sample_weight=weight, center=center)
-    return basis.project(design), basis
+    return Transformed(design, removed=basis.explained(design)), basis
 
 
 def kept(n=N):

@@ -17,12 +17,8 @@ class Design(Protocol):
     Losses and solvers use these methods only and do not depend on the kind of the design.
     """
 
+    shape: tuple[int, int]  # (n_samples, n_features)
     prototype: Array  # an empty array with the library, dtype and device of every product
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        ...
 
     def __matmul__(self, block: Array) -> Array:
         """X @ block, for block of shape (n_features, q)."""

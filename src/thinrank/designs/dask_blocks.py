@@ -56,7 +56,7 @@ class DaskBlocks(RowBlocks):
         if any(np.isnan(size) for size in data.chunks[0]):
             with _connected():
                 data = data.compute_chunk_sizes()
-        self._shape = check_matrix(data.shape, name)
+        self.shape = check_matrix(data.shape, name)
         self._dtype = read_dtype(np.dtype(data.dtype), name)
         if len(data.chunks[1]) > 1:
             data = data.rechunk({1: -1})
@@ -97,10 +97,6 @@ class DaskBlocks(RowBlocks):
         with _connected():
             tasks = self._tasks(_listed, function, arguments, along, [([0], None)])
             return self._dask.compute(tasks[0])[0][0]
-
-    def block_of(self, row: int) -> int:
-        """Number of the block that a row is in."""
-        return int(np.searchsorted(np.cumsum(self.heights), row, side="right"))
 
     def beside(self, data: Any) -> Any:
         """Responses in blocks of the same rows, sent to the cluster once if they are an array."""

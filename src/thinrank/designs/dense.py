@@ -28,23 +28,11 @@ class ColumnMoments(NamedTuple):
     norms: np.ndarray
     lengths: np.ndarray
 
-    @property
-    def finite(self) -> bool:
-        """Whether all entries and their squares are finite, and no column is lost to underflow."""
-        return bool(np.all(np.isfinite(self.lengths)))
-
 
 def column_blocks(design: Design) -> Iterator[Array]:
     """Indices of all columns, in blocks."""
     for few in slices(design.shape[1]):
         yield arrays.indices(range(few.start, few.stop), design.prototype)
-
-
-def blockwise_gram(design: Design) -> Array:
-    """XᵀX, as Xᵀ times one block of columns after another."""
-    xp = arrays.namespace(design.prototype)
-    products = [design.transposed_product(design.columns(index)) for index in column_blocks(design)]
-    return xp.concat(products, axis=1)
 
 
 def slices(size: int, width: int = BLOCK_COLUMNS) -> Iterator[slice]:
@@ -59,7 +47,8 @@ class BlockwiseDesign(Design):
     def gram(self, index: Array | None = None) -> Array:
         """Inner products of the columns ``index``."""
         if index is None:
-            return blockwise_gram(self)
+            products = [self.transposed_product(self.columns(i)) for i in column_blocks(self)]
+            return arrays.namespace(self.prototype).concat(products, axis=1)
         active = self.columns(index)
         return active.T @ active
 
@@ -89,12 +78,8 @@ class Dense(BlockwiseDesign):
         self.array = arrays.as_float_array(X)
         if self.array.ndim != 2:
             raise ValueError(f"X must be a matrix, got an array of shape {tuple(self.array.shape)}")
+        self.shape = self.array.shape[0], self.array.shape[1]
         self.prototype = arrays.zeros((0,), like=self.array)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self.array.shape[0], self.array.shape[1]
 
     def __matmul__(self, block: Array) -> Array:
         return self.array @ block
@@ -121,7 +106,7 @@ class Dense(BlockwiseDesign):
         if not isinstance(self.array, np.ndarray):
             return None
         moments = _column_moments(self.array)
-        return moments if moments.finite else None
+        return moments if np.all(np.isfinite(moments.lengths)) else None
 
     def column_means(self) -> Array:
         """Means of the columns, summed in double precision."""
@@ -172,7 +157,7 @@ class MeanFilled(Dense):
 
 
 def _column_moments(X: np.ndarray) -> ColumnMoments:
-    """Moments of all columns, summed in double precision; not valid unless ``finite``."""
+    """Moments of all columns, summed in double precision; valid if the lengths are finite."""
     n = max(X.shape[0], 1)
     with arrays.without_overflow_warnings():
         total, squares = _sums(X)
@@ -202,11 +187,7 @@ class RowSubset(BlockwiseDesign):
 
     def __init__(self, base: Design, index: Array) -> None:
         self.base, self.index, self.prototype = base, index, base.prototype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows in the subset, n_features)."""
-        return self.index.shape[0], self.base.shape[1]
+        self.shape = index.shape[0], base.shape[1]
 
     def __matmul__(self, block: Array) -> Array:
         return arrays.take_rows(self.base @ block, self.index)
@@ -227,11 +208,7 @@ class ColumnSubset(Design):
 
     def __init__(self, base: Design, index: Array) -> None:
         self.base, self.index, self.prototype = base, index, base.prototype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, number of columns in the subset)."""
-        return self.base.shape[0], self.index.shape[0]
+        self.shape = base.shape[0], index.shape[0]
 
     def __matmul__(self, block: Array) -> Array:
         return self.base @ arrays.scatter_rows(block, self.index, self.base.shape[1])

@@ -48,11 +48,7 @@ class BlockDiagonal:
             raise ValueError(f"blocks must have the same dtype, got {', '.join(sorted(dtypes))}")
         self._rows = _ranges(block.shape[0] for block in self.blocks)
         self._columns = _ranges(block.shape[1] for block in self.blocks)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._rows[-1].stop, self._columns[-1].stop
+        self.shape = self._rows[-1].stop, self._columns[-1].stop
 
     def __matmul__(self, block: Array) -> Array:
         parts = zip(self.blocks, self._columns, strict=True)
@@ -163,12 +159,8 @@ class RecursiveFilter(BlockwiseDesign):
             raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
         self.decay = float(decay)
         self.size = int(size)
+        self.shape = self.size, self.size
         self.prototype = np.zeros(0, dtype=dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(T, T)."""
-        return self.size, self.size
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         return self._filtered(self._checked(block))
