@@ -22,11 +22,14 @@ from array_api_compat import (
     is_numpy_namespace,
     is_torch_namespace,
 )
-from array_api_compat import device as _device_of
+from array_api_compat import device as _device
 from array_api_compat import numpy as numpy_namespace
 
 Array = Any
 """An array of any supported library. The standard has no static type for it yet."""
+
+device_of = _device
+is_array = is_array_api_obj
 
 _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of arrays seen so far
 
@@ -40,16 +43,6 @@ def namespace(*arrays: Array) -> Any:
     if kind not in _NAMESPACES:  # array_namespace takes longer than a small product
         _NAMESPACES[kind] = array_namespace(*arrays)
     return _NAMESPACES[kind]
-
-
-def device_of(x: Array) -> Any:
-    """The device of an array."""
-    return _device_of(x)
-
-
-def is_array(x: object) -> bool:
-    """Whether ``x`` is an array of a library that follows the array API standard."""
-    return bool(is_array_api_obj(x))
 
 
 def is_tensor(x: object) -> bool:
@@ -294,9 +287,7 @@ def row_norms_squared(a: Array) -> Array:
 
 def column_norms_squared(a: Array) -> Array:
     """Squared Euclidean norm of every column."""
-    if isinstance(a, np.ndarray):
-        return np.einsum("ij,ij->j", a, a)
-    return namespace(a).linalg.vector_norm(a, axis=0) ** 2  # without an array of squares
+    return row_norms_squared(a.T)
 
 
 def half_the_digits(x: Array) -> Array:
@@ -341,7 +332,12 @@ def top_positions(squares: Array, count: int) -> Array:
     if count >= squares.shape[0]:
         return true_positions(squares > 0)
     squares = half_the_digits(squares)
-    threshold = _kth_largest(squares, count) if count else float("inf")
+    threshold: Any = float("inf")
+    if count and hasattr(xp, "partition"):
+        last = squares.shape[0] - count
+        threshold = xp.partition(squares, last)[last]
+    elif count:
+        threshold = xp.sort(squares, descending=True, stable=False)[count - 1]
     kept = true_positions(squares >= threshold)
     if kept.shape[0] != count:  # ties, perhaps of zeros
         above = true_positions(squares > threshold)
@@ -351,29 +347,19 @@ def top_positions(squares: Array, count: int) -> Array:
     return kept
 
 
-def _kth_largest(x: Array, k: int) -> Array:
-    xp = namespace(x)
-    if hasattr(xp, "partition"):
-        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
-    return xp.sort(x, descending=True, stable=False)[k - 1]
-
-
 def at_least(x: Array, bound: Array | float) -> Array:
     """The larger of ``x`` and a number or an array that broadcasts to it."""
-    if type(x) is np.ndarray:
-        return np.maximum(x, bound)
     return namespace(x).maximum(x, _broadcastable(bound, x))
 
 
 def at_most(x: Array, bound: Array | float) -> Array:
     """The smaller of ``x`` and a number or an array that broadcasts to it."""
-    if type(x) is np.ndarray:
-        return np.minimum(x, bound)
     return namespace(x).minimum(x, _broadcastable(bound, x))
 
 
 def _broadcastable(bound: Array | float, like: Array) -> Array:
-    return bound if is_array(bound) else zeros((), like) + bound
+    """A number as an array, which some libraries need."""
+    return bound if type(like) is np.ndarray or is_array(bound) else zeros((), like) + bound
 
 
 def max_abs(a: Array) -> Array | float:

@@ -245,10 +245,11 @@ def stacked(blocks: Sequence[Array]) -> Array:
     """Matrices along a new first axis, padded with zeros to the shape of the largest."""
     xp = arrays.namespace(blocks[0])
     shape = tuple(max(block.shape[i] for block in blocks) for i in (0, 1))
-    return xp.stack([_padded(block, shape) for block in blocks])
+    return xp.stack([padded(block, shape) for block in blocks])
 
 
-def _padded(block: Array, shape: tuple[int, ...]) -> Array:
+def padded(block: Array, shape: tuple[int, ...]) -> Array:
+    """A matrix with further rows and columns of zeros, of the given shape."""
     if block.shape == shape:
         return block
     return pad(block, tuple((0, most - own) for most, own in zip(shape, block.shape, strict=True)))

@@ -83,38 +83,35 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     far longer on busy cores. From about the size of this limit on
     both take the same time.
     """
-    # the limit belongs to the process; see one_use_of_cores
-    main = threading.current_thread() is threading.main_thread()
-    if not multiplications <= _SMALL or not main or threads_in_use() == 1:
-        return nullcontext()
-    return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
+    return _limited_threads(1, "blas") if multiplications <= _SMALL else nullcontext()
 
 
-@contextmanager
-def one_use_of_cores(jobs: int) -> Iterator[None]:
+def one_use_of_cores(jobs: int) -> AbstractContextManager[Any]:
     """Limit the threads of each job, so that all jobs together use every core once.
 
     Otherwise each job would start as many threads as there are cores, and these would wait for one
-    another: two jobs on two cores took four times the processor time. Limits that are lower
-    already, such as that of ``OMP_NUM_THREADS``, stay as they are.
+    another: two jobs on two cores took four times the processor time.
     """
-    # the limit belongs to the process: of several threads that set and restore it at the same time,
-    # one could leave the limit of another
-    if jobs == 1 or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    limit, controller = max(1, (os.cpu_count() or 1) // jobs), _controller(len(sys.modules))
-    threads = max((pool.num_threads for pool in controller.lib_controllers), default=1)
-    with nullcontext() if threads <= limit else controller.limit(limits=limit):
-        yield
+    return _limited_threads(max(1, (os.cpu_count() or 1) // jobs)) if jobs > 1 else nullcontext()
 
 
-def threads_in_use() -> int:
-    """The number of threads that a product of large matrices uses; 1 within a parallel job."""
+def _limited_threads(limit: int, kind: str | None = None) -> AbstractContextManager[Any]:
+    """A limit for each library; lower ones, such as that of ``OMP_NUM_THREADS``, stay."""
+    if threads_in_use(kind) <= limit:
+        return nullcontext()
+    return _controller(len(sys.modules)).limit(limits=limit, user_api=kind)
+
+
+def threads_in_use(kind: str | None = "blas") -> int:
+    """The number of threads that a product of large matrices uses; 1 within a parallel job.
+
+    The number belongs to the process: of several threads that set and restore it at the same time,
+    one could leave the limit of another, so only the main thread does.
+    """
     if threading.current_thread() is not threading.main_thread():
         return 1
     pools = _controller(len(sys.modules)).lib_controllers
-    return max((pool.num_threads for pool in pools if pool.user_api == "blas"), default=1)
+    return max((pool.num_threads for pool in pools if kind in (None, pool.user_api)), default=1)
 
 
 @functools.lru_cache(maxsize=1)

@@ -57,11 +57,10 @@ class DaskBlocks(RowBlocks):
             with _connected():
                 data = data.compute_chunk_sizes()
         self.shape = check_matrix(data.shape, name)
-        self._dtype = read_dtype(np.dtype(data.dtype), name)
+        self.prototype = np.zeros(0, dtype=read_dtype(np.dtype(data.dtype), name))
         if len(data.chunks[1]) > 1:
             data = data.rechunk({1: -1})
         self._data = data
-        self.prototype = np.zeros(0, dtype=self._dtype)
         self.n_passes = 0
 
     @property
@@ -152,9 +151,8 @@ class DaskBlocks(RowBlocks):
         groups: Sequence[_Group],
     ) -> list[Any]:
         """One task per group of blocks; the arguments are sent to every worker once."""
-        task = self._dask.delayed(apply, pure=False)
-        call = _Call(function, self._dtype, tuple(arguments))
-        shared = self._dask.delayed(call, pure=False, traverse=False)
+        call = functools.partial(apply, function, self.prototype.dtype, arguments)
+        task = self._dask.delayed(call, pure=False, traverse=False)
         rows = [self._rows_of(item) for item in (self, *along)]
         tasks = []
         for blocks, worker in groups:
@@ -162,7 +160,7 @@ class DaskBlocks(RowBlocks):
             # a worker that has died is replaced by others
             where = {"workers": [worker], "allow_other_workers": True}
             with self._dask.annotate(**(where if worker else {})):
-                tasks.append(task(shared, own))
+                tasks.append(task(own))
         return tasks
 
     def _rows_of(self, data: Any) -> list[Any]:
@@ -176,24 +174,20 @@ class DaskBlocks(RowBlocks):
         return np.split(np.asarray(data), np.cumsum(self.heights)[:-1])
 
 
-class _Call:
-    """A function and its further arguments as one object, so that Dask sends them together."""
-
-    def __init__(self, function: Callable[..., Any], dtype: np.dtype, arguments: Any) -> None:
-        self.function, self.dtype, self.arguments = function, dtype, arguments
-
-
-def _listed(call: _Call, group: list[list[Any]]) -> list[Any]:
+def _results_of(
+    function: Callable[..., Any], dtype: np.dtype, arguments: Sequence[Any], group: list[list[Any]]
+) -> Iterator[Any]:
     """The results of a function for some blocks; it may overwrite the copies that it gets."""
-    return [
-        call.function(np.array(block, dtype=call.dtype, order="C"), *rows, *call.arguments)
-        for block, *rows in group
-    ]
+    for block, *rows in group:
+        yield function(np.array(block, dtype=dtype, order="C"), *rows, *arguments)
 
 
-def _summed(call: _Call, group: list[list[Any]]) -> list[np.ndarray]:
-    """The sum of the results of a function for some blocks, of which one is copied at a time."""
-    return _sum(_listed(call, [pair])[0] for pair in group)
+def _listed(*call: Any) -> list[Any]:
+    return list(_results_of(*call))
+
+
+def _summed(*call: Any) -> list[np.ndarray]:
+    return _sum(_results_of(*call))
 
 
 def _sum(parts: Iterable[Sequence[Any]]) -> list[np.ndarray]:

@@ -10,10 +10,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs.dense import column_blocks
-from thinrank.designs.transformed import Transformed
-
-# Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
-_ROUNDING = 100
+from thinrank.designs.transformed import ROUNDING, Transformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class KeptBasis:
         """
         xp = arrays.namespace(loadings)
         terms = self.sizes @ xp.abs(self.coefficients(loadings))
-        return _ROUNDING * arrays.eps(loadings) * terms
+        return ROUNDING * arrays.eps(loadings) * terms
 
 
 def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool = True) -> KeptBasis:
@@ -85,7 +82,7 @@ def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool =
         raise ValueError("X must be finite, and so must be the sums of squares of its columns")
     mean = share @ values if center else None
     moved = values if mean is None else values - mean
-    floor = _ROUNDING * arrays.eps(like)
+    floor = ROUNDING * arrays.eps(like)
     live = xp.sqrt(share @ moved**2) > floor * sizes
     scale = arrays.divide_or_zero(1.0, sizes) * xp.astype(live, values.dtype)
     basis, transform = _orthonormal(moved * scale, xp.sqrt(share), floor)

@@ -26,6 +26,9 @@ from thinrank.designs.dense import (
 if TYPE_CHECKING:
     from thinrank.designs.projections import KeptBasis
 
+# Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
+ROUNDING = 100
+
 
 class Sparse:
     """A scipy sparse design; only the columns requested by :meth:`columns` are made dense.
@@ -363,9 +366,8 @@ def standardize(
         else:
             norms = arrays.from_numpy(moments.norms, prototype)
         deviation = norms / total**0.5
-        # a constant column differs from zero by rounding errors of about this size
         size = arrays.zeros((1,), prototype) if mean is None else abs(mean)
-        floor = 100 * arrays.eps(prototype) * size
+        floor = ROUNDING * arrays.eps(prototype) * size  # what is left of a constant column
         if kept is not None:
             floor = floor + kept.rounding_errors(loadings)
             # with kept predictors that are nearly dependent the bound may be far too large; a
