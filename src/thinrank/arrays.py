@@ -137,10 +137,7 @@ def without_overflow_warnings() -> Any:
 
 
 def without_gradients(X: Any) -> AbstractContextManager[Any]:
-    """A context in which PyTorch records no operations: it takes time, and memory if X asks for it.
-
-    Arrays of other libraries have no such record.
-    """
+    """A context in which PyTorch records no operations: it takes time, and memory if X asks it."""
     return namespace(X).no_grad() if is_tensor(X) else nullcontext()
 
 
@@ -228,18 +225,7 @@ def transposed_product(a: Array, block: Array) -> Array:
 
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     """Put ``rows`` at the positions ``index`` in a zero array of ``size`` rows."""
-    xp = namespace(rows)
-    if type(rows) is np.ndarray or _has_item_assignment(xp):
-        return put_rows(zeros((size, *rows.shape[1:]), like=rows), index, rows)
-    if index.shape[0] == 0:
-        return zeros((size, *rows.shape[1:]), like=rows)
-    # The standard has no assignment with an index array: search for every position in the index.
-    order = xp.argsort(index)
-    index, rows = xp.take(index, order), xp.take(rows, order, axis=0)
-    everywhere = xp.arange(size, device=device_of(rows))
-    place = xp.clip(xp.searchsorted(index, everywhere), max=index.shape[0] - 1)
-    hit = xp.reshape(xp.take(index, place) == everywhere, (size, *(1 for _ in rows.shape[1:])))
-    return xp.where(hit, xp.take(rows, place, axis=0), zeros((1,), like=rows))
+    return put_rows(zeros((size, *rows.shape[1:]), like=rows), index, rows)
 
 
 def put_rows(target: Array, index: Array, rows: Array) -> Array:
@@ -249,9 +235,9 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
     if _has_item_assignment(xp):
         target[index] = rows
         return target
-    marks = zeros((index.shape[0], *(1 for _ in rows.shape[1:])), rows) + 1
-    marks = scatter_rows(marks, index, target.shape[0])
-    return xp.where(marks > 0, scatter_rows(rows, index, target.shape[0]), target)
+    copy = np.array(to_numpy(target))  # the standard has no assignment with an index array
+    copy[to_numpy(index)] = to_numpy(rows)
+    return from_numpy(copy, target)
 
 
 def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
@@ -304,19 +290,12 @@ def half_the_digits(x: Array) -> Array:
 
 
 def top_rows(a: Array, count: int) -> Array:
-    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
-
-    Among rows whose norms agree to half of their digits, the first ones are kept.
-    """
+    """Sorted indices of the ``count`` rows of largest norm; see :func:`top_positions`."""
     return top_positions(row_norms_squared(a), count)
 
 
 def hard_threshold(block: Array, count: int) -> Array:
-    """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.
-
-    Among rows of equal norm the first are kept. If ``count`` is at least the number of rows, the
-    block itself is returned.
-    """
+    """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others."""
     if count >= block.shape[0]:
         return block
     kept = top_rows(block, count)
@@ -402,9 +381,6 @@ def logistic(x: Array) -> tuple[Array, Array, Array]:
 
 
 def log_or_smallest(x: Array) -> Array:
-    """log(x), where numbers below the smallest normal number of the dtype count as that number.
-
-    Thus x·log_or_smallest(x) is x·log(x) with the value 0 at x = 0.
-    """
+    """log(x), or that of the smallest normal number, so that x·log(x) is 0 at x = 0."""
     xp = namespace(x)
     return xp.log(at_least(x, float(xp.finfo(x.dtype).smallest_normal)))

@@ -32,10 +32,7 @@ _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
-    """A temporary file, renamed to the given name when the block ends without an error.
-
-    The file is on the disk when the block ends.
-    """
+    """A temporary file, renamed to the given name when the block ends without an error."""
     path = Path(path)
     clear_unfinished(path.absolute())
     new = hidden_path(path, UNFINISHED)

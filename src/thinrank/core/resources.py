@@ -28,10 +28,7 @@ BLOCK_ENTRIES = 1 << 20
 
 
 def budget_bytes() -> float:
-    """Largest size of an optional array in bytes.
-
-    It is given in GiB by the environment variable THINRANK_MEMORY_GIB and 4 GiB by default.
-    """
+    """Largest size of an optional array in bytes, which the environment may state in GiB."""
     stated = os.environ.get(_VARIABLE, "")
     try:
         gib = float(stated) if stated else _DEFAULT_GIB
@@ -77,11 +74,9 @@ def explained(error: MemoryError) -> MemoryError:
 def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     """Limit the linear algebra libraries to one thread if a problem is small.
 
-    A fit of a small problem consists of thousands of products and factorizations of small matrices.
-    Several threads then spend most of the time waiting for one another: on two idle cores a fit of
-    200 × 400 predictors to 50 responses took four times as long with two threads as with one, and
-    far longer on busy cores. From about the size of this limit on
-    both take the same time.
+    In thousands of products of small matrices several threads mostly wait for one another: on two
+    idle cores a fit of 200 × 400 predictors to 50 responses took four times as long with two
+    threads as with one. From about the size of this limit on both take the same time.
     """
     return _limited_threads(1, "blas") if multiplications <= _SMALL else nullcontext()
 
@@ -89,8 +84,7 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
 def one_use_of_cores(jobs: int) -> AbstractContextManager[Any]:
     """Limit the threads of each job, so that all jobs together use every core once.
 
-    Otherwise each job would start as many threads as there are cores, and these would wait for one
-    another: two jobs on two cores took four times the processor time.
+    Otherwise two jobs on two cores took four times the processor time.
     """
     return _limited_threads(max(1, (os.cpu_count() or 1) // jobs)) if jobs > 1 else nullcontext()
 
@@ -116,10 +110,7 @@ def threads_in_use(kind: str | None = "blas") -> int:
 
 @functools.lru_cache(maxsize=1)
 def _controller(n_modules: int) -> ThreadpoolController:
-    """The libraries that are loaded; to find them takes milliseconds.
-
-    A further library comes with further modules of Python, whose number is therefore the argument.
-    """
+    """The libraries that are loaded, found again when further modules of Python are."""
     return ThreadpoolController()
 
 
@@ -141,10 +132,7 @@ def parallel_calls(
 
 
 def prefetched(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, each made by another thread while the one before is used.
-
-    An exception of the other thread is raised where its item would have come.
-    """
+    """The same items, each made by another thread while the one before is used."""
     source = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="thinrank-prefetch") as pool:
         coming = pool.submit(next, source, None)
