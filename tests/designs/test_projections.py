@@ -6,13 +6,7 @@ import scipy.sparse as sp
 from contract import assert_acts_like, peak_of
 from test_designs import BASES, N, P, matrix
 
-from thinrank.designs import (
-    Dense,
-    Transformed,
-    as_design,
-    kept_basis,
-    take_rows,
-)
+from thinrank.designs import Dense, Transformed, as_design, kept_basis, take_rows
 
 
 def project_out(design, Z, weight=None, center=False):

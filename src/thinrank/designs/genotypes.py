@@ -14,7 +14,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.imports import import_optional
 from thinrank.core.resources import BLOCK_ENTRIES, threads_in_use
-from thinrank.designs.dense import BlockwiseDesign, ColumnMoments, slices
+from thinrank.designs.dense import BlockwiseDesign, slices
 
 # What the reader returns for a missing genotype.
 _MISSING = -127
@@ -176,15 +176,11 @@ class Genotypes(BlockwiseDesign):
             return self._norms_about(0.0 if center is None else center)
         return super().column_norms(row_scale, center)
 
-    @cached_property
-    def column_moments(self) -> ColumnMoments:
-        """Means and norms about the means, from the numbers of each genotype."""
+    def column_means(self) -> np.ndarray:
+        """Means of the columns, from the numbers of each genotype."""
         one, two, missing = self._counts
-        mean = one + 2.0 * two + missing * self._means
-        mean /= max(self.shape[0], 1)
-        dtype = self.prototype.dtype
-        lengths = self._norms_about(0.0).astype(np.float64)
-        return ColumnMoments(mean.astype(dtype), self._norms_about(mean), lengths)
+        total = one + 2.0 * two + missing * self._means
+        return (total / max(self.shape[0], 1)).astype(self.prototype.dtype)
 
     def _norms_about(self, center: Any) -> np.ndarray:
         """Norms of X − 1·centerᵀ, from the numbers of each genotype."""

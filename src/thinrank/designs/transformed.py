@@ -350,22 +350,15 @@ def standardize(
     if sample_weight is not None:
         sample_weight = arrays.from_numpy(sample_weight, prototype)
     total = float(design.shape[0] if sample_weight is None else xp.sum(sample_weight))
-    moments = getattr(design, "column_moments", None) if center and sample_weight is None else None
-    mean = deviation = norms = removed = loadings = None
-    if moments is not None:
-        mean = arrays.from_numpy(moments.mean, prototype)
-    elif center:
-        mean = column_means(design, sample_weight)
+    mean = column_means(design, sample_weight) if center else None
+    deviation = norms = removed = loadings = None
     if kept is not None:
         removed = kept.explained(Transformed(design, center=mean))
         loadings = removed.V.T
     if scale or kept is not None:
-        if moments is None or kept is not None:
-            root = None if sample_weight is None else xp.sqrt(sample_weight)
-            norms = Transformed(design, center=mean, removed=removed).column_norms(root)
-        else:
-            norms = arrays.from_numpy(moments.norms, prototype)
-        deviation = norms / total**0.5
+        root = None if sample_weight is None else xp.sqrt(sample_weight)
+        moved = Transformed(design, center=mean, removed=removed)
+        deviation = moved.column_norms(root) / total**0.5
         size = arrays.zeros((1,), prototype) if mean is None else abs(mean)
         floor = ROUNDING * arrays.eps(prototype) * size  # what is left of a constant column
         if kept is not None:
@@ -394,7 +387,7 @@ def column_means(design: Design, weight: Array | None) -> Array:
     """
     xp = arrays.namespace(design.prototype)
     if weight is None:
-        if isinstance(design, Dense):
+        if hasattr(design, "column_means"):
             return design.column_means()
         weight = arrays.zeros((design.shape[0],), like=design.prototype) + 1
     share = weight / xp.sum(weight)
