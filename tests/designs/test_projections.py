@@ -93,7 +93,7 @@ def test_dependent_columns_do_not_matter(extra):
 
 def test_duplicates_share_the_coefficient():
     Z = kept()[:, :1]
-    _, basis = project_out(as_design(Z), np.c_[Z, 2 * Z], center=False)
+    _, basis = project_out(as_design(Z), np.c_[Z, 2 * Z])
     coefficients = basis.coefficients(basis.loadings(as_design(Z)))
     np.testing.assert_allclose(coefficients[:, 0], [0.5, 0.25])
 
