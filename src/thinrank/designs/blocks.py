@@ -76,11 +76,11 @@ class RowBlocks(BlockwiseDesign):
         """The sum of what a function returns for each block."""
         return functools.reduce(added, self._results(function, arguments, along), [])
 
-    @abc.abstractmethod
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> Sequence[Any]:
         """What a function returns for the first block; not counted as a pass."""
+        return next(iter(self._results(function, arguments, along)))
 
     def block_of(self, row: int) -> int:
         """Number of the block that a row is in, for messages: all blocks are read."""
@@ -203,13 +203,6 @@ class Blocks(RowBlocks):
     def __iter__(self) -> Iterator[np.ndarray]:
         """The blocks; this does not count as a pass."""
         return self._source.read(self.block_rows)
-
-    def first(
-        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
-    ) -> Sequence[Any]:
-        """What a function returns for the first block."""
-        block, rows = next(self._with_rows(along))
-        return function(block, *rows, *arguments)
 
     def _results(
         self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]

@@ -46,15 +46,13 @@ class DaskBlocks(RowBlocks):
 
     def __init__(self, data: Any, *, name: str = "X") -> None:
         self._dask = import_optional("dask")
-        columns = getattr(data, "columns", None)
-        self.names = None
-        if columns is not None:
-            if all(isinstance(column, str) for column in columns):
-                self.names = np.array(list(columns), dtype=object)
-            with _connected():
+        columns = list(getattr(data, "columns", ()))
+        named = columns and all(isinstance(column, str) for column in columns)
+        self.names = np.array(columns, dtype=object) if named else None
+        with _connected():
+            if hasattr(data, "to_dask_array"):
                 data = data.to_dask_array(lengths=True)
-        if any(np.isnan(size) for size in data.chunks[0]):
-            with _connected():
+            if any(np.isnan(size) for size in data.chunks[0]):
                 data = data.compute_chunk_sizes()
         self.shape = check_matrix(data.shape, name)
         self.prototype = np.zeros(0, dtype=read_dtype(np.dtype(data.dtype), name))

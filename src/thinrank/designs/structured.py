@@ -62,13 +62,12 @@ class BlockDiagonal:
     def columns(self, index: Array) -> Array:
         """The columns ``index``, dense, with the zeros around the blocks."""
         width = index.shape[0]
-        strips = []
-        for block, places, local in self._shares(index):
-            strip = arrays.zeros((block.shape[0], width), self.prototype)
-            if places.shape[0]:
-                strip = arrays.scatter_rows(block.columns(local).T, places, width).T
-            strips.append(strip)
-        return self._stacked(strips)
+        return self._stacked(
+            [
+                arrays.scatter_rows(block.columns(local).T, places, width).T
+                for block, places, local in self._shares(index)
+            ]
+        )
 
     def rows(self, index: Array) -> BlockDiagonal:
         """The design of the sorted rows ``index``."""
@@ -85,9 +84,8 @@ class BlockDiagonal:
         width = index.shape[0]
         gram = arrays.zeros((width, width), self.prototype)
         for block, places, local in self._shares(index):
-            if places.shape[0]:
-                strip = arrays.scatter_rows(block.gram(local), places, width)
-                gram = gram + arrays.scatter_rows(strip.T, places, width)
+            strip = arrays.scatter_rows(block.gram(local), places, width)
+            gram = gram + arrays.scatter_rows(strip.T, places, width)
         return gram
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
