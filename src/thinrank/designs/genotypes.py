@@ -16,9 +16,6 @@ from thinrank.core.imports import import_optional
 from thinrank.core.resources import BLOCK_ENTRIES, threads_in_use
 from thinrank.designs.dense import BlockwiseDesign, slices
 
-# What the reader returns for a missing genotype.
-_MISSING = -127
-
 
 class Genotypes(BlockwiseDesign):
     """Genotypes of a PLINK data set (.bed, .bim and .fam), never unpacked as a whole.
@@ -196,8 +193,9 @@ class Genotypes(BlockwiseDesign):
         counts = np.zeros((3, self.shape[1]), dtype=np.int64)
         for some in slices(self.shape[1], self._width):
             genotypes = self._unpacked(np.arange(some.start, some.stop), "int8")
-            for count, value in zip(counts, (1, 2, _MISSING), strict=True):
-                count[some] = np.count_nonzero(genotypes == value, axis=0)
+            counts[0, some] = np.count_nonzero(genotypes == 1, axis=0)
+            counts[1, some] = np.count_nonzero(genotypes == 2, axis=0)
+            counts[2, some] = np.count_nonzero(genotypes < 0, axis=0)  # of the reader, for none
         return counts
 
     @cached_property
