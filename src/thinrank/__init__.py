@@ -76,15 +76,12 @@ __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
+        **{name: "thinrank.estimators" for name in __all__ if name.startswith("SparseReduced")},
         "Factors": "thinrank.core.factors",
         "Solution": "thinrank.core.result",
         "SparseLowRankGraph": "thinrank.matrices.low_rank_graph",
         "SparseMatrixCompletion": "thinrank.matrices.matrix_completion",
         "SparsePCA": "thinrank.matrices.sparse_pca",
-        "SparseReducedRankClassifier": "thinrank.estimators.glm",
-        "SparseReducedRankGLM": "thinrank.estimators.glm",
-        "SparseReducedRankRegressor": "thinrank.estimators.regressor",
-        "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
         "SparseSVD": "thinrank.matrices.sparse_svd",
         "__version__": "thinrank.version",
         "checkpoint": "thinrank.core.journal",

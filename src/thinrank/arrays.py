@@ -22,11 +22,14 @@ from array_api_compat import (
     is_numpy_namespace,
     is_torch_namespace,
 )
-from array_api_compat import device as _device_of
+from array_api_compat import device as _device
 from array_api_compat import numpy as numpy_namespace
 
 Array = Any
 """An array of any supported library. The standard has no static type for it yet."""
+
+device_of = _device
+is_array = is_array_api_obj
 
 _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of arrays seen so far
 
@@ -40,16 +43,6 @@ def namespace(*arrays: Array) -> Any:
     if kind not in _NAMESPACES:  # array_namespace takes longer than a small product
         _NAMESPACES[kind] = array_namespace(*arrays)
     return _NAMESPACES[kind]
-
-
-def device_of(x: Array) -> Any:
-    """The device of an array."""
-    return _device_of(x)
-
-
-def is_array(x: object) -> bool:
-    """Whether ``x`` is an array of a library that follows the array API standard."""
-    return bool(is_array_api_obj(x))
 
 
 def is_tensor(x: object) -> bool:
@@ -144,10 +137,7 @@ def without_overflow_warnings() -> Any:
 
 
 def without_gradients(X: Any) -> AbstractContextManager[Any]:
-    """A context in which PyTorch records no operations: it takes time, and memory if X asks for it.
-
-    Arrays of other libraries have no such record.
-    """
+    """A context in which PyTorch records no operations: it takes time, and memory if X asks it."""
     return namespace(X).no_grad() if is_tensor(X) else nullcontext()
 
 
@@ -235,18 +225,7 @@ def transposed_product(a: Array, block: Array) -> Array:
 
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     """Put ``rows`` at the positions ``index`` in a zero array of ``size`` rows."""
-    xp = namespace(rows)
-    if type(rows) is np.ndarray or _has_item_assignment(xp):
-        return put_rows(zeros((size, *rows.shape[1:]), like=rows), index, rows)
-    if index.shape[0] == 0:
-        return zeros((size, *rows.shape[1:]), like=rows)
-    # The standard has no assignment with an index array: search for every position in the index.
-    order = xp.argsort(index)
-    index, rows = xp.take(index, order), xp.take(rows, order, axis=0)
-    everywhere = xp.arange(size, device=device_of(rows))
-    place = xp.clip(xp.searchsorted(index, everywhere), max=index.shape[0] - 1)
-    hit = xp.reshape(xp.take(index, place) == everywhere, (size, *(1 for _ in rows.shape[1:])))
-    return xp.where(hit, xp.take(rows, place, axis=0), zeros((1,), like=rows))
+    return put_rows(zeros((size, *rows.shape[1:]), like=rows), index, rows)
 
 
 def put_rows(target: Array, index: Array, rows: Array) -> Array:
@@ -256,9 +235,9 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
     if _has_item_assignment(xp):
         target[index] = rows
         return target
-    marks = zeros((index.shape[0], *(1 for _ in rows.shape[1:])), rows) + 1
-    marks = scatter_rows(marks, index, target.shape[0])
-    return xp.where(marks > 0, scatter_rows(rows, index, target.shape[0]), target)
+    copy = np.array(to_numpy(target))  # the standard has no assignment with an index array
+    copy[to_numpy(index)] = to_numpy(rows)
+    return from_numpy(copy, target)
 
 
 def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
@@ -294,9 +273,7 @@ def row_norms_squared(a: Array) -> Array:
 
 def column_norms_squared(a: Array) -> Array:
     """Squared Euclidean norm of every column."""
-    if isinstance(a, np.ndarray):
-        return np.einsum("ij,ij->j", a, a)
-    return namespace(a).linalg.vector_norm(a, axis=0) ** 2  # without an array of squares
+    return row_norms_squared(a.T)
 
 
 def half_the_digits(x: Array) -> Array:
@@ -313,19 +290,12 @@ def half_the_digits(x: Array) -> Array:
 
 
 def top_rows(a: Array, count: int) -> Array:
-    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
-
-    Among rows whose norms agree to half of their digits, the first ones are kept.
-    """
+    """Sorted indices of the ``count`` rows of largest norm; see :func:`top_positions`."""
     return top_positions(row_norms_squared(a), count)
 
 
 def hard_threshold(block: Array, count: int) -> Array:
-    """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.
-
-    Among rows of equal norm the first are kept. If ``count`` is at least the number of rows, the
-    block itself is returned.
-    """
+    """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others."""
     if count >= block.shape[0]:
         return block
     kept = top_rows(block, count)
@@ -341,7 +311,12 @@ def top_positions(squares: Array, count: int) -> Array:
     if count >= squares.shape[0]:
         return true_positions(squares > 0)
     squares = half_the_digits(squares)
-    threshold = _kth_largest(squares, count) if count else float("inf")
+    threshold: Any = float("inf")
+    if count and hasattr(xp, "partition"):
+        last = squares.shape[0] - count
+        threshold = xp.partition(squares, last)[last]
+    elif count:
+        threshold = xp.sort(squares, descending=True, stable=False)[count - 1]
     kept = true_positions(squares >= threshold)
     if kept.shape[0] != count:  # ties, perhaps of zeros
         above = true_positions(squares > threshold)
@@ -351,29 +326,19 @@ def top_positions(squares: Array, count: int) -> Array:
     return kept
 
 
-def _kth_largest(x: Array, k: int) -> Array:
-    xp = namespace(x)
-    if hasattr(xp, "partition"):
-        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
-    return xp.sort(x, descending=True, stable=False)[k - 1]
-
-
 def at_least(x: Array, bound: Array | float) -> Array:
     """The larger of ``x`` and a number or an array that broadcasts to it."""
-    if type(x) is np.ndarray:
-        return np.maximum(x, bound)
     return namespace(x).maximum(x, _broadcastable(bound, x))
 
 
 def at_most(x: Array, bound: Array | float) -> Array:
     """The smaller of ``x`` and a number or an array that broadcasts to it."""
-    if type(x) is np.ndarray:
-        return np.minimum(x, bound)
     return namespace(x).minimum(x, _broadcastable(bound, x))
 
 
 def _broadcastable(bound: Array | float, like: Array) -> Array:
-    return bound if is_array(bound) else zeros((), like) + bound
+    """A number as an array, which some libraries need."""
+    return bound if type(like) is np.ndarray or is_array(bound) else zeros((), like) + bound
 
 
 def max_abs(a: Array) -> Array | float:
@@ -416,9 +381,6 @@ def logistic(x: Array) -> tuple[Array, Array, Array]:
 
 
 def log_or_smallest(x: Array) -> Array:
-    """log(x), where numbers below the smallest normal number of the dtype count as that number.
-
-    Thus x·log_or_smallest(x) is x·log(x) with the value 0 at x = 0.
-    """
+    """log(x), or that of the smallest normal number, so that x·log(x) is 0 at x = 0."""
     xp = namespace(x)
     return xp.log(at_least(x, float(xp.finfo(x.dtype).smallest_normal)))

@@ -31,14 +31,9 @@ _MOST_ON_HOST = 256**2
 def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     """Inverse R = L⁻¹ of the lower Cholesky factor L of A, so that R A Rᵀ = I.
 
-    With an explicit inverse, systems with many right-hand sides are solved by plain products,
-    which every library offers and runs in several threads. If A is singular up to rounding, a ridge
-    of eps^0.4 times the mean diagonal (5e-7 times in double precision) is added, and increased by
-    factors of 100 if that is not enough; the second result says so. A column that depends on
-    earlier ones then has almost no effect, and rounding errors in the singular part are far smaller
-    than the effect of the ridge.
-
-    Shapes: ``symmetric`` (size, size), ``inverse`` (size, size).
+    If A is singular up to rounding, a ridge of eps^0.4 times the mean diagonal (5e-7 times in
+    double precision) is added, and increased by factors of 100 if that is not enough; the second
+    result says so. A column that depends on earlier ones then has almost no effect.
     """
     size = symmetric.shape[0]
     if size == 0:
@@ -105,11 +100,8 @@ def _lapack(name: str, dtype: np.dtype) -> Callable[..., Any]:
 
 
 def eigh(symmetric: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix or of a stack of them.
-
-    In other libraries than NumPy double precision is used for single precision, too: the
-    factorization then takes less time on a GPU, and few columns of it are usually kept.
-    """
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix or of a stack of them."""
+    # in single precision the factorization takes more time on a GPU
     xp = arrays.namespace(symmetric)
     if type(symmetric) is np.ndarray or arrays.itemsize(symmetric) == 8:
         return xp.linalg.eigh(symmetric)
@@ -132,10 +124,9 @@ def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
 def largest_eigenvalue(
     product: Callable[[Array], Array], size: int, like: Array, *, tol: float = 1e-3
 ) -> float:
-    """Largest eigenvalue of a positive semi-definite operator.
+    """Upper bound on the largest eigenvalue of a positive semi-definite operator, for step sizes.
 
-    The iteration approaches the eigenvalue from below. Its last value is increased by the factor
-    1 + ``tol`` and the norm of the residual, so that one over the result is a safe step size.
+    The iteration approaches it from below: 1 + ``tol`` and the residual make up for the difference.
     """
     vector, values, _ = truncated_svd(
         (product, product), 1, shape=(size, size), like=like, tol=0.1 * tol
@@ -198,10 +189,9 @@ def truncated_svd(
 def leading_left_vectors(
     matrix: Array, rank: int, guess: Array, floor: Array | float = 0.0
 ) -> Array:
-    """Leading left singular vectors of a matrix: at most ``rank``, and at most its numerical rank.
+    """Leading left singular vectors: at most ``rank``, and those of values above ``floor``.
 
-    ``guess``: of the right singular vectors, of shape (n, q). Singular values up to ``floor`` are
-    considered to be rounding errors.
+    ``guess``: of the right singular vectors, of shape (n, q).
     """
     xp, eps = arrays.namespace(matrix), arrays.eps(matrix)
     # rounding errors of single precision must not count as changes
@@ -245,10 +235,11 @@ def stacked(blocks: Sequence[Array]) -> Array:
     """Matrices along a new first axis, padded with zeros to the shape of the largest."""
     xp = arrays.namespace(blocks[0])
     shape = tuple(max(block.shape[i] for block in blocks) for i in (0, 1))
-    return xp.stack([_padded(block, shape) for block in blocks])
+    return xp.stack([padded(block, shape) for block in blocks])
 
 
-def _padded(block: Array, shape: tuple[int, ...]) -> Array:
+def padded(block: Array, shape: tuple[int, ...]) -> Array:
+    """A matrix with further rows and columns of zeros, of the given shape."""
     if block.shape == shape:
         return block
     return pad(block, tuple((0, most - own) for most, own in zip(shape, block.shape, strict=True)))

@@ -140,7 +140,7 @@ def test_blocks_that_do_not_fit_together(X):
         Blocks([X[:, 0]])
     with pytest.raises(ValueError, match="at least one block"):
         Blocks([])
-    with pytest.raises(ValueError, match="block_rows must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="block_rows must be a positive integer, got 0"):
         Blocks(X, block_rows=0)
     with pytest.raises(TypeError, match="data must be a path, an array"):
         Blocks(3)

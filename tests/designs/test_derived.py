@@ -11,7 +11,6 @@ import thinrank as tr
 from thinrank.designs import (
     BlockDiagonal,
     ColumnSubset,
-    Deflated,
     Dense,
     Transformed,
     as_design,
@@ -47,14 +46,14 @@ def test_rows_of_every_library(library, dtype, transformed):
     assert_acts_like(take_rows(design, library.index(ROWS)), X[ROWS], library, dtype)
 
 
-# --------------------------------------------------------------------------- deflated
+# --------------------------------------------------------------------------- without a product
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_deflated(kind):
+def test_without_a_product(kind):
     rng = np.random.default_rng(0)
     X, U, V = rng.standard_normal((9, 6)), rng.standard_normal((9, 2)), rng.standard_normal((6, 2))
-    design, expected = Deflated(as_design(kind(X)), tr.Factors(U, V)), X - U @ V.T
+    design, expected = Transformed(as_design(kind(X)), removed=tr.Factors(U, V)), X - U @ V.T
     assert_acts_like(design, expected)
     rows, B = np.array([0, 3, 8]), rng.standard_normal((6, 3))
     np.testing.assert_allclose(design.rows(rows) @ B, expected[rows] @ B)

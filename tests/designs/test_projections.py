@@ -6,18 +6,12 @@ import scipy.sparse as sp
 from contract import assert_acts_like, peak_of
 from test_designs import BASES, N, P, matrix
 
-from thinrank.designs import (
-    Dense,
-    Transformed,
-    as_design,
-    kept_basis,
-    take_rows,
-)
+from thinrank.designs import Dense, Transformed, as_design, kept_basis, take_rows
 
 
 def project_out(design, Z, weight=None, center=False):
     basis = kept_basis(Z, like=design.prototype, sample_weight=weight, center=center)
-    return basis.project(design), basis
+    return Transformed(design, removed=basis.explained(design)), basis
 
 
 def kept(n=N):
@@ -99,7 +93,7 @@ def test_dependent_columns_do_not_matter(extra):
 
 def test_duplicates_share_the_coefficient():
     Z = kept()[:, :1]
-    _, basis = project_out(as_design(Z), np.c_[Z, 2 * Z], center=False)
+    _, basis = project_out(as_design(Z), np.c_[Z, 2 * Z])
     coefficients = basis.coefficients(basis.loadings(as_design(Z)))
     np.testing.assert_allclose(coefficients[:, 0], [0.5, 0.25])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.folders import read_json
+from thinrank.core.files import read_json
 
 DECISIONS = "thinrank decisions"
 """The entry "format" of a file of decisions."""

@@ -15,7 +15,7 @@ from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Quality
 from thinrank.calcium.imaging import CalciumImaging, with_rejected
 from thinrank.calcium.scores import as_regions
-from thinrank.core.folders import read_json, result_folder, write_summary
+from thinrank.core.files import read_json, result_folder, write_summary
 from thinrank.core.imports import import_optional
 
 

@@ -139,7 +139,7 @@ def calcium(
     from thinrank.calcium.decisions import check_movie
     from thinrank.calcium.export import describe, write_results
     from thinrank.calcium.readers import open_movie
-    from thinrank.core.folders import check_result_folder, result_folder, write_summary
+    from thinrank.core.files import check_result_folder, result_folder, write_summary
     from thinrank.report import MovieAnalysis, write_movie_page
 
     if simulate == (movie is not None):

@@ -11,8 +11,7 @@ import typer
 from thinrank import __version__
 from thinrank.cli.options import Overwrite, Seed, check_before_fit, typed_command
 from thinrank.cli.running import Output
-from thinrank.core.files import write_text
-from thinrank.core.folders import check_result_folder, result_folder, write_summary
+from thinrank.core.files import check_result_folder, result_folder, write_summary, write_text
 from thinrank.core.imports import how_to_install, is_installed
 
 if TYPE_CHECKING:

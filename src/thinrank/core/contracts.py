@@ -17,32 +17,23 @@ class Design(Protocol):
     Losses and solvers use these methods only and do not depend on the kind of the design.
     """
 
+    shape: tuple[int, int]  # (n_samples, n_features)
     prototype: Array  # an empty array with the library, dtype and device of every product
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        ...
 
     def __matmul__(self, block: Array) -> Array:
         """X @ block, for block of shape (n_features, q)."""
-        ...
 
     def transposed_product(self, block: Array) -> Array:
         """Xᵀ @ block, for block of shape (n_samples, q)."""
-        ...
 
     def columns(self, index: Array) -> Array:
         """The columns ``index`` as a new dense array, which the caller may change."""
-        ...
 
     def gram(self, index: Array | None = None) -> Array:
         """XᵀX over the columns ``index`` (all columns if None), dense."""
-        ...
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Euclidean norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
-        ...
 
 
 def is_design(x: Any) -> TypeGuard[Design]:
@@ -112,11 +103,9 @@ class Loss(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(m1, m2), the shape of Θ."""
-        ...
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """Return f(UVᵀ), ∇f·V of shape (m1, r) and ∇fᵀ·U of shape (m2, r)."""
-        ...
 
 
 class QuadraticForm(Protocol):
@@ -138,46 +127,36 @@ class QuadraticForm(Protocol):
     @property
     def ridge(self) -> float:
         """What is added to the diagonal of H."""
-        ...
 
     def with_ridge(self, ridge: float) -> QuadraticForm:
         """The same form with another ridge; stored and cached arrays are shared."""
-        ...
 
     def diagonal(self) -> Array:
         """Diagonal of H, of shape (m1,)."""
-        ...
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of C, of shape (len(rows), m2)."""
-        ...
 
     def cross_columns(self, first: int, last: int) -> Array:
         """Columns of C from ``first`` to before ``last``, of shape (m1, last − first)."""
-        ...
 
     def cross_norms(self) -> tuple[Array, Array]:
         """Squared norms of the rows and of the columns of C."""
-        ...
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows`` on both sides, as a new array that the caller may overwrite."""
-        ...
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
         """R of shape (q, len(rows)) with Rᵀ R = H_SS⁻¹, and whether a ridge was needed.
 
         With more rows than samples R may leave out directions orthogonal to all samples.
         """
-        ...
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``, two disjoint sets."""
-        ...
 
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:
         """H[:, rows] @ U − C @ V, of shape (m1, q)."""
-        ...
 
 
 class Start(Protocol):
@@ -185,7 +164,6 @@ class Start(Protocol):
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``, for a fit of ``rows`` rows and ``columns`` columns."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +184,15 @@ class StepRule(Protocol):
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
         """The step size to try first, from the starting point."""
-        ...
 
     def accepts(self, trial: Trial) -> bool:
         """Whether the trial step may be taken."""
-        ...
 
     def shorter(self, step: float) -> float:
         """The next step to try after a step was rejected."""
-        ...
 
     def longer(self, step: float) -> float:
         """The first step to try in the next iteration."""
-        ...
 
 
 class Solver(Protocol):
@@ -239,28 +213,22 @@ class Solver(Protocol):
     @property
     def adapts_to_units(self) -> bool:
         """Whether its hyper-parameters remain valid if the units of the responses change."""
-        ...
 
     @property
     def max_iter(self) -> int:
         """Largest number of iterations."""
-        ...
 
     def sized(self, rank: int, rows: int, columns: int) -> Self:
         """The same solver for at most ``rows`` rows and ``columns`` columns, of rank ``rank``."""
-        ...
 
     def init(self, loss: Any, start: Factors) -> Any:
         """The state before the first iteration."""
-        ...
 
     def step(self, loss: Any, state: Any) -> Any:
         """The state after one more iteration."""
-        ...
 
     def done(self, state: Any) -> bool:
         """Whether the state is final."""
-        ...
 
 
 class Sized:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_extra import pad
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
@@ -51,11 +50,10 @@ class Factors:
         """
         rows = arrays.true_positions(arrays.row_norms_squared(theta) > 0)
         columns = arrays.true_positions(arrays.row_norms_squared(theta.T) > 0)
-        core = arrays.submatrix(theta, rows, columns)
         if rows.shape[0] == 0:
             return cls.zero(theta.shape, like=theta)
-        left, values, right = linalg.truncated_svd(core, rank)
-        small = cls.from_svd(left, values, right)
+        core = arrays.submatrix(theta, rows, columns)
+        small = cls.from_svd(*linalg.truncated_svd(core, rank))
         return cls(
             arrays.scatter_rows(small.U, rows, theta.shape[0]),
             arrays.scatter_rows(small.V, columns, theta.shape[1]),
@@ -136,8 +134,7 @@ class Factors:
             return self
         rows, columns = self.row_support, self.column_support
         small = Factors.from_svd(*self._small_svd(), max(self.shape))
-        every = columns.shape[0] == self.shape[1]
-        V = small.V if every else arrays.scatter_rows(small.V, columns, self.shape[1])
+        V = arrays.scatter_rows(small.V, columns, self.shape[1])
         return Factors.on_rows(small.U, rows, self.shape[0], V)
 
     def compact(self) -> Factors:
@@ -151,10 +148,7 @@ class Factors:
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
         """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""
-        U = self.U * factor
-        if rows is not None:
-            U = U * arrays.namespace(U).reshape(rows, (-1, 1))
-        return Factors(U, self.V).balanced()
+        return Factors(self.U * factor, self.V).with_units(rows).balanced()
 
     def with_units(self, rows: Array | None) -> Factors:
         """Factors of diag(rows)·Θ with the same V, for rows in other units.
@@ -183,7 +177,7 @@ class Factors:
         mine = xp.concat([self.U, self.V], axis=0)
         theirs = xp.concat([other.U, other.V], axis=0)
         width = max(self.rank, other.rank)
-        mine, theirs = _padded(mine, width), _padded(theirs, width)
+        mine, theirs = (linalg.padded(z, (z.shape[0], width)) for z in (mine, theirs))
         if width == 0:
             return 0.0
         left, _, right = xp.linalg.svd(theirs.T @ mine, full_matrices=False)
@@ -201,7 +195,3 @@ class Factors:
 def _without_zero_rows(a: Array) -> Array:
     used = arrays.nonzero_rows(a)
     return a if used.shape[0] == a.shape[0] else arrays.take_rows(a, used)
-
-
-def _padded(block: Array, width: int) -> Array:
-    return pad(block, ((0, 0), (0, width - block.shape[1])))

@@ -44,22 +44,17 @@ class Journal:
                 f"{str(path)!r} is not a checkpoint of this version of thinrank; choose another "
                 "file, or delete it"
             )
-        self._check(found[0][1]["identity"], identity)
+        stored = found[0][1]["identity"]
+        names = dict.fromkeys([*identity, *stored])
+        other = [name for name in names if stored.get(name) != identity.get(name)]
+        if other:
+            raise ValueError(
+                f"{str(path)!r} is the checkpoint of another fit, which differs in "
+                f"{', '.join(other)}; choose another file, or delete it"
+            )
         self._entries = found[1:]
         self._end = found[-1][2]
         os.truncate(self._path, self._end)
-
-    def _check(self, stored: dict[str, str], identity: dict[str, str]) -> None:
-        other = [
-            name
-            for name in dict.fromkeys([*identity, *stored])
-            if stored.get(name) != identity.get(name)
-        ]
-        if other:
-            raise ValueError(
-                f"{str(self._path)!r} is the checkpoint of another fit, which differs in "
-                f"{', '.join(other)}; choose another file, or delete it"
-            )
 
     def recall(
         self, key: str, compute: Callable[[], ValueT], keep: Callable[[ValueT], bool]

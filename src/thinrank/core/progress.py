@@ -19,14 +19,11 @@ def progress_bar(
     completed: float = 0,
     count: bool = True,
     time_left: bool = False,
-    console: Any = None,
-    transient: bool = False,
 ) -> Iterator[Callable[..., None]]:
-    """Show a progress bar while the ``with`` block runs.
+    """Show a progress bar on standard error while the ``with`` block runs.
 
-    ``total``: None if it is not known: a spinner is shown in place of the bar. ``console``:
-    standard error if None. The context is a function ``update(completed=, advance=, description=,
-    text=)``, which leaves what is not given as it is.
+    ``total``: None if it is not known: a spinner is shown in place of the bar. The context is a
+    function ``update(completed=, advance=, description=, text=)``; what is not given stays.
     """
     if not show:
         yield lambda *args, **changes: None
@@ -34,23 +31,17 @@ def progress_bar(
     from rich import progress as rich_progress
     from rich.console import Console
 
-    columns: list[Any] = [rich_progress.TextColumn("{task.description}", markup=False)]
-    if total is None:
-        columns.insert(0, rich_progress.SpinnerColumn())
-    else:
-        columns.append(rich_progress.BarColumn())
+    columns: list[Any] = [
+        rich_progress.TextColumn("{task.description}", markup=False),
+        rich_progress.SpinnerColumn() if total is None else rich_progress.BarColumn(),
+    ]
     if count:
-        columns.append(
-            rich_progress.MofNCompleteColumn()
-            if total is not None
-            else rich_progress.TextColumn("{task.completed:.0f}")
-        )
+        columns.append(rich_progress.MofNCompleteColumn())
     columns.append(rich_progress.TextColumn("{task.fields[text]}", markup=False))
     columns.append(rich_progress.TimeElapsedColumn())
     if time_left:
         columns += [rich_progress.TextColumn("left"), rich_progress.TimeRemainingColumn()]
-    where = Console(stderr=True) if console is None else console
-    with rich_progress.Progress(*columns, console=where, transient=transient) as bar:
+    with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(description, total=total, completed=completed, text="")  # type: ignore[arg-type]
 
         def update(completed: float | None = None, **changes: Any) -> None:

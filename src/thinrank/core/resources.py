@@ -28,10 +28,7 @@ BLOCK_ENTRIES = 1 << 20
 
 
 def budget_bytes() -> float:
-    """Largest size of an optional array in bytes.
-
-    It is given in GiB by the environment variable THINRANK_MEMORY_GIB and 4 GiB by default.
-    """
+    """Largest size of an optional array in bytes, which the environment may state in GiB."""
     stated = os.environ.get(_VARIABLE, "")
     try:
         gib = float(stated) if stated else _DEFAULT_GIB
@@ -77,52 +74,43 @@ def explained(error: MemoryError) -> MemoryError:
 def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     """Limit the linear algebra libraries to one thread if a problem is small.
 
-    A fit of a small problem consists of thousands of products and factorizations of small matrices.
-    Several threads then spend most of the time waiting for one another: on two idle cores a fit of
-    200 × 400 predictors to 50 responses took four times as long with two threads as with one, and
-    far longer on busy cores. From about the size of this limit on
-    both take the same time.
+    In thousands of products of small matrices several threads mostly wait for one another: on two
+    idle cores a fit of 200 × 400 predictors to 50 responses took four times as long with two
+    threads as with one. From about the size of this limit on both take the same time.
     """
-    # the limit belongs to the process; see one_use_of_cores
-    main = threading.current_thread() is threading.main_thread()
-    if not multiplications <= _SMALL or not main or threads_in_use() == 1:
-        return nullcontext()
-    return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
+    return _limited_threads(1, "blas") if multiplications <= _SMALL else nullcontext()
 
 
-@contextmanager
-def one_use_of_cores(jobs: int) -> Iterator[None]:
+def one_use_of_cores(jobs: int) -> AbstractContextManager[Any]:
     """Limit the threads of each job, so that all jobs together use every core once.
 
-    Otherwise each job would start as many threads as there are cores, and these would wait for one
-    another: two jobs on two cores took four times the processor time. Limits that are lower
-    already, such as that of ``OMP_NUM_THREADS``, stay as they are.
+    Otherwise two jobs on two cores took four times the processor time.
     """
-    # the limit belongs to the process: of several threads that set and restore it at the same time,
-    # one could leave the limit of another
-    if jobs == 1 or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    limit, controller = max(1, (os.cpu_count() or 1) // jobs), _controller(len(sys.modules))
-    threads = max((pool.num_threads for pool in controller.lib_controllers), default=1)
-    with nullcontext() if threads <= limit else controller.limit(limits=limit):
-        yield
+    return _limited_threads(max(1, (os.cpu_count() or 1) // jobs)) if jobs > 1 else nullcontext()
 
 
-def threads_in_use() -> int:
-    """The number of threads that a product of large matrices uses; 1 within a parallel job."""
+def _limited_threads(limit: int, kind: str | None = None) -> AbstractContextManager[Any]:
+    """A limit for each library; lower ones, such as that of ``OMP_NUM_THREADS``, stay."""
+    if threads_in_use(kind) <= limit:
+        return nullcontext()
+    return _controller(len(sys.modules)).limit(limits=limit, user_api=kind)
+
+
+def threads_in_use(kind: str | None = "blas") -> int:
+    """The number of threads that a product of large matrices uses; 1 within a parallel job.
+
+    The number belongs to the process: of several threads that set and restore it at the same time,
+    one could leave the limit of another, so only the main thread does.
+    """
     if threading.current_thread() is not threading.main_thread():
         return 1
     pools = _controller(len(sys.modules)).lib_controllers
-    return max((pool.num_threads for pool in pools if pool.user_api == "blas"), default=1)
+    return max((pool.num_threads for pool in pools if kind in (None, pool.user_api)), default=1)
 
 
 @functools.lru_cache(maxsize=1)
 def _controller(n_modules: int) -> ThreadpoolController:
-    """The libraries that are loaded; to find them takes milliseconds.
-
-    A further library comes with further modules of Python, whose number is therefore the argument.
-    """
+    """The libraries that are loaded, found again when further modules of Python are."""
     return ThreadpoolController()
 
 
@@ -144,10 +132,7 @@ def parallel_calls(
 
 
 def prefetched(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, each made by another thread while the one before is used.
-
-    An exception of the other thread is raised where its item would have come.
-    """
+    """The same items, each made by another thread while the one before is used."""
     source = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="thinrank-prefetch") as pool:
         coming = pool.submit(next, source, None)

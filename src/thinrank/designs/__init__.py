@@ -4,7 +4,7 @@ from thinrank.designs.blocks import Blocks
 from thinrank.designs.dask_blocks import DaskBlocks
 from thinrank.designs.dense import ColumnSubset, Dense, take_rows
 from thinrank.designs.genotypes import Genotypes
-from thinrank.designs.projections import Deflated, KeptBasis, kept_basis
+from thinrank.designs.projections import KeptBasis, kept_basis
 from thinrank.designs.structured import BlockDiagonal, RecursiveFilter
 from thinrank.designs.transformed import (
     Operator,
@@ -20,7 +20,6 @@ __all__ = [
     "Blocks",
     "ColumnSubset",
     "DaskBlocks",
-    "Deflated",
     "Dense",
     "Genotypes",
     "KeptBasis",

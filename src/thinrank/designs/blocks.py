@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import abc
 import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from thinrank.core import resources
+from thinrank.core.checks import positive_integer
 from thinrank.core.resources import prefetched
 from thinrank.designs.block_sources import as_source
-from thinrank.designs.dense import blockwise_gram, slices
+from thinrank.designs.dense import BlockwiseDesign, slices
 
 # A block takes the memory budget divided by this number, 128 MiB by default. One is computed with
 # while the next one is read, and functions make a copy or two.
 _PARTS_OF_BUDGET = 32
 
 
-class RowBlocks(abc.ABC):
+class RowBlocks(BlockwiseDesign):
     """A design of which only one block of rows is in one place at a time.
 
     Everything is computed by :meth:`reduce` and :meth:`collect`, which apply a function to every
@@ -33,13 +34,6 @@ class RowBlocks(abc.ABC):
     names: np.ndarray | None  # names of the columns
     n_passes: int  # number of passes over the data so far
     is_local: ClassVar[bool] = True  # whether the blocks are read by this process
-
-    _shape: tuple[int, int]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._shape
 
     def reduce(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
@@ -82,22 +76,23 @@ class RowBlocks(abc.ABC):
         """The sum of what a function returns for each block."""
         return functools.reduce(added, self._results(function, arguments, along), [])
 
-    @abc.abstractmethod
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> Sequence[Any]:
         """What a function returns for the first block; not counted as a pass."""
+        return next(iter(self._results(function, arguments, along)))
 
-    @abc.abstractmethod
     def block_of(self, row: int) -> int:
-        """Number of the block that a row is in."""
+        """Number of the block that a row is in, for messages: all blocks are read."""
+        heights = [len(part) for part in self._results(_columns, (slice(0),), ())]
+        return int(np.searchsorted(np.cumsum(heights), row, side="right"))
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         width = 1 if block.ndim == 1 else block.shape[1]
         resources.check_fits(
             (self.shape[0], width), self.prototype.itemsize, "X @ A", "use fewer columns or rows"
         )
-        return self.collect(_product, np.asarray(block, dtype=self.prototype.dtype))
+        return self.collect(operator.matmul, np.asarray(block, dtype=self.prototype.dtype))
 
     def transposed_product(self, block: np.ndarray) -> np.ndarray:
         """Xᵀ @ block."""
@@ -114,7 +109,7 @@ class RowBlocks(abc.ABC):
         """XᵀX over the columns ``index``."""
         count = self.shape[1] if index is None else len(index)
         if not resources.fits(2 * count**2, 8):
-            return blockwise_gram(self)
+            return super().gram(index)
         return self._cast(self.reduce(_gram, slice(None) if index is None else index)[0])
 
     def column_norms(
@@ -183,25 +178,19 @@ class Blocks(RowBlocks):
     def __init__(self, data: Any, *, dataset: str | None = None, block_rows: int | None = None):
         self._source = as_source(data, dataset)
         if block_rows is not None:
-            whole = isinstance(block_rows, Integral) and not isinstance(block_rows, bool)
-            if not whole or block_rows < 1:
-                raise ValueError(f"block_rows must be an integer of at least 1, got {block_rows!r}")
+            block_rows = positive_integer("block_rows", block_rows)
         self._given_rows = block_rows
-        self._shape, self.prototype = self._source.shape, np.zeros(0, dtype=self._source.dtype)
+        self.shape, self.dtype = self._source.shape, self._source.dtype
+        self.prototype = np.zeros(0, dtype=self.dtype)
         self.names = self._source.names
         self.n_passes = self._source.scans
-
-    @property
-    def dtype(self) -> np.dtype:
-        """float32 or float64."""
-        return self._source.dtype
 
     @property
     def block_rows(self) -> int:
         """Number of rows that are read at a time."""
         n, p = self.shape
         if self._given_rows is not None:
-            return min(int(self._given_rows), n)
+            return min(self._given_rows, n)
         rows = int(resources.budget_bytes() / _PARTS_OF_BUDGET / (p * self.dtype.itemsize))
         stored = self._source.chunk_rows
         if stored and stored < rows:  # whole chunks, so that none is read twice
@@ -214,22 +203,6 @@ class Blocks(RowBlocks):
     def __iter__(self) -> Iterator[np.ndarray]:
         """The blocks; this does not count as a pass."""
         return self._source.read(self.block_rows)
-
-    def first(
-        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
-    ) -> Sequence[Any]:
-        """What a function returns for the first block."""
-        block, rows = next(self._with_rows(along))
-        return function(block, *rows, *arguments)
-
-    def block_of(self, row: int) -> int:
-        """Number of the block that a row is in."""
-        last = 0
-        for i, block in enumerate(self):
-            last += len(block)
-            if row < last:
-                return i
-        raise IndexError(f"there are {last} rows, got row {row}")
 
     def _results(
         self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
@@ -280,10 +253,6 @@ def column_sums(block: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarra
         sums += own @ part
         squares += own @ (part * part)
     return sums, squares
-
-
-def _product(block: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return block @ other
 
 
 def _transposed_product(block: np.ndarray, other: np.ndarray) -> list[np.ndarray]:

@@ -46,22 +46,19 @@ class DaskBlocks(RowBlocks):
 
     def __init__(self, data: Any, *, name: str = "X") -> None:
         self._dask = import_optional("dask")
-        columns = getattr(data, "columns", None)
-        self.names = None
-        if columns is not None:
-            if all(isinstance(column, str) for column in columns):
-                self.names = np.array(list(columns), dtype=object)
-            with _connected():
+        columns = list(getattr(data, "columns", ()))
+        named = columns and all(isinstance(column, str) for column in columns)
+        self.names = np.array(columns, dtype=object) if named else None
+        with _connected():
+            if hasattr(data, "to_dask_array"):
                 data = data.to_dask_array(lengths=True)
-        if any(np.isnan(size) for size in data.chunks[0]):
-            with _connected():
+            if any(np.isnan(size) for size in data.chunks[0]):
                 data = data.compute_chunk_sizes()
-        self._shape = check_matrix(data.shape, name)
-        self._dtype = read_dtype(np.dtype(data.dtype), name)
+        self.shape = check_matrix(data.shape, name)
+        self.prototype = np.zeros(0, dtype=read_dtype(np.dtype(data.dtype), name))
         if len(data.chunks[1]) > 1:
             data = data.rechunk({1: -1})
         self._data = data
-        self.prototype = np.zeros(0, dtype=self._dtype)
         self.n_passes = 0
 
     @property
@@ -97,10 +94,6 @@ class DaskBlocks(RowBlocks):
         with _connected():
             tasks = self._tasks(_listed, function, arguments, along, [([0], None)])
             return self._dask.compute(tasks[0])[0][0]
-
-    def block_of(self, row: int) -> int:
-        """Number of the block that a row is in."""
-        return int(np.searchsorted(np.cumsum(self.heights), row, side="right"))
 
     def beside(self, data: Any) -> Any:
         """Responses in blocks of the same rows, sent to the cluster once if they are an array."""
@@ -156,9 +149,8 @@ class DaskBlocks(RowBlocks):
         groups: Sequence[_Group],
     ) -> list[Any]:
         """One task per group of blocks; the arguments are sent to every worker once."""
-        task = self._dask.delayed(apply, pure=False)
-        call = _Call(function, self._dtype, tuple(arguments))
-        shared = self._dask.delayed(call, pure=False, traverse=False)
+        call = functools.partial(apply, function, self.prototype.dtype, arguments)
+        task = self._dask.delayed(call, pure=False, traverse=False)
         rows = [self._rows_of(item) for item in (self, *along)]
         tasks = []
         for blocks, worker in groups:
@@ -166,7 +158,7 @@ class DaskBlocks(RowBlocks):
             # a worker that has died is replaced by others
             where = {"workers": [worker], "allow_other_workers": True}
             with self._dask.annotate(**(where if worker else {})):
-                tasks.append(task(shared, own))
+                tasks.append(task(own))
         return tasks
 
     def _rows_of(self, data: Any) -> list[Any]:
@@ -180,24 +172,20 @@ class DaskBlocks(RowBlocks):
         return np.split(np.asarray(data), np.cumsum(self.heights)[:-1])
 
 
-class _Call:
-    """A function and its further arguments as one object, so that Dask sends them together."""
-
-    def __init__(self, function: Callable[..., Any], dtype: np.dtype, arguments: Any) -> None:
-        self.function, self.dtype, self.arguments = function, dtype, arguments
-
-
-def _listed(call: _Call, group: list[list[Any]]) -> list[Any]:
+def _results_of(
+    function: Callable[..., Any], dtype: np.dtype, arguments: Sequence[Any], group: list[list[Any]]
+) -> Iterator[Any]:
     """The results of a function for some blocks; it may overwrite the copies that it gets."""
-    return [
-        call.function(np.array(block, dtype=call.dtype, order="C"), *rows, *call.arguments)
-        for block, *rows in group
-    ]
+    for block, *rows in group:
+        yield function(np.array(block, dtype=dtype, order="C"), *rows, *arguments)
 
 
-def _summed(call: _Call, group: list[list[Any]]) -> list[np.ndarray]:
-    """The sum of the results of a function for some blocks, of which one is copied at a time."""
-    return _sum(_listed(call, [pair])[0] for pair in group)
+def _listed(*call: Any) -> list[Any]:
+    return list(_results_of(*call))
+
+
+def _summed(*call: Any) -> list[np.ndarray]:
+    return _sum(_results_of(*call))
 
 
 def _sum(parts: Iterable[Sequence[Any]]) -> list[np.ndarray]:

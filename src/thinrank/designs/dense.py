@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,38 +12,14 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.resources import BLOCK_ENTRIES
 
-# Sums of squares about zero are computed again about the mean if less than this fraction of them is
-# left about the mean, by the size of an entry in bytes: in double precision two digits are lost to
-# cancellation at most, in single precision hardly any.
-MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
 # Columns formed at a time: enough for fast products, in little memory.
 BLOCK_COLUMNS = 128
-
-
-class ColumnMoments(NamedTuple):
-    """Means, norms about the means, and norms about zero (float64) of the columns of an array."""
-
-    mean: np.ndarray
-    norms: np.ndarray
-    lengths: np.ndarray
-
-    @property
-    def finite(self) -> bool:
-        """Whether all entries and their squares are finite, and no column is lost to underflow."""
-        return bool(np.all(np.isfinite(self.lengths)))
 
 
 def column_blocks(design: Design) -> Iterator[Array]:
     """Indices of all columns, in blocks."""
     for few in slices(design.shape[1]):
         yield arrays.indices(range(few.start, few.stop), design.prototype)
-
-
-def blockwise_gram(design: Design) -> Array:
-    """XᵀX, as Xᵀ times one block of columns after another."""
-    xp = arrays.namespace(design.prototype)
-    products = [design.transposed_product(design.columns(index)) for index in column_blocks(design)]
-    return xp.concat(products, axis=1)
 
 
 def slices(size: int, width: int = BLOCK_COLUMNS) -> Iterator[slice]:
@@ -59,7 +34,8 @@ class BlockwiseDesign(Design):
     def gram(self, index: Array | None = None) -> Array:
         """Inner products of the columns ``index``."""
         if index is None:
-            return blockwise_gram(self)
+            products = [self.transposed_product(self.columns(i)) for i in column_blocks(self)]
+            return arrays.namespace(self.prototype).concat(products, axis=1)
         active = self.columns(index)
         return active.T @ active
 
@@ -89,12 +65,8 @@ class Dense(BlockwiseDesign):
         self.array = arrays.as_float_array(X)
         if self.array.ndim != 2:
             raise ValueError(f"X must be a matrix, got an array of shape {tuple(self.array.shape)}")
+        self.shape = self.array.shape[0], self.array.shape[1]
         self.prototype = arrays.zeros((0,), like=self.array)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self.array.shape[0], self.array.shape[1]
 
     def __matmul__(self, block: Array) -> Array:
         return self.array @ block
@@ -115,14 +87,6 @@ class Dense(BlockwiseDesign):
         """XᵀX over the columns ``index``."""
         return self.array.T @ self.array if index is None else super().gram(index)
 
-    @cached_property
-    def column_moments(self) -> ColumnMoments | None:
-        """Means and norms about the means; None if squares overflow, and for other libraries."""
-        if not isinstance(self.array, np.ndarray):
-            return None
-        moments = _column_moments(self.array)
-        return moments if moments.finite else None
-
     def column_means(self) -> Array:
         """Means of the columns, summed in double precision."""
         xp = arrays.namespace(self.array)
@@ -132,6 +96,8 @@ class Dense(BlockwiseDesign):
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
+        if self._columns_first():
+            return super().column_norms(row_scale, center)
         xp = arrays.namespace(self.array)
         squares = arrays.zeros((self.shape[1],), like=self.array)
         for rows in self._row_blocks():
@@ -143,9 +109,14 @@ class Dense(BlockwiseDesign):
             squares = squares + arrays.column_norms_squared(block)
         return xp.sqrt(squares)
 
+    def _columns_first(self) -> bool:
+        return isinstance(self.array, np.ndarray) and not self.array.flags.c_contiguous
+
     def _row_blocks(self) -> Iterator[slice]:
-        # every call takes as long as some 10⁷ entries on an accelerator
-        entries = BLOCK_ENTRIES if arrays.on_host(self.array) else 64 * BLOCK_ENTRIES
+        if self._columns_first():
+            return slices(self.shape[0], max(1, self.shape[0]))
+        # 1 MiB stays in a cache; every call takes as long as some 10⁷ entries on an accelerator
+        entries = BLOCK_ENTRIES // 8 if arrays.on_host(self.array) else 64 * BLOCK_ENTRIES
         return slices(self.shape[0], max(1, entries // max(self.shape[1], 1)))
 
 
@@ -171,42 +142,12 @@ class MeanFilled(Dense):
         return Dense(np.where(self.missing, means.astype(self.array.dtype), self.array))
 
 
-def _column_moments(X: np.ndarray) -> ColumnMoments:
-    """Moments of all columns, summed in double precision; not valid unless ``finite``."""
-    n = max(X.shape[0], 1)
-    with arrays.without_overflow_warnings():
-        total, squares = _sums(X)
-        mean, left = total / n, squares - total**2 / n
-        far = np.flatnonzero(~(left >= MIN_LEFT_OVER[X.dtype.itemsize] * squares))
-        for some in np.array_split(far, far.size * n // BLOCK_ENTRIES + 1):
-            about = mean[some].astype(X.dtype)
-            moved, again = _sums(X[:, some] - about)
-            mean[some] = about + moved / n
-            left[some] = again - moved**2 / n
-        squares = squares.astype(X.dtype).astype(np.float64)  # as other sums of squares of X
-        empty = np.flatnonzero(squares == 0)
-        if X[:, empty].any():
-            squares[empty] = np.nan  # squares that underflow
-        norms = np.sqrt(np.maximum(left, 0))
-        return ColumnMoments(mean.astype(X.dtype), norms.astype(X.dtype), np.sqrt(squares))
-
-
-def _sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums and sums of squares of the columns."""
-    total: np.ndarray = X.sum(axis=0, dtype=np.float64)
-    return total, np.einsum("ij,ij->j", X, X, dtype=np.float64)
-
-
 class RowSubset(BlockwiseDesign):
     """The rows ``index`` of a design that is known through its products only."""
 
     def __init__(self, base: Design, index: Array) -> None:
         self.base, self.index, self.prototype = base, index, base.prototype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows in the subset, n_features)."""
-        return self.index.shape[0], self.base.shape[1]
+        self.shape = index.shape[0], base.shape[1]
 
     def __matmul__(self, block: Array) -> Array:
         return arrays.take_rows(self.base @ block, self.index)
@@ -227,11 +168,7 @@ class ColumnSubset(Design):
 
     def __init__(self, base: Design, index: Array) -> None:
         self.base, self.index, self.prototype = base, index, base.prototype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, number of columns in the subset)."""
-        return self.base.shape[0], self.index.shape[0]
+        self.shape = base.shape[0], index.shape[0]
 
     def __matmul__(self, block: Array) -> Array:
         return self.base @ arrays.scatter_rows(block, self.index, self.base.shape[1])

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.core.imports import import_optional
 from thinrank.core.resources import BLOCK_ENTRIES, threads_in_use
-from thinrank.designs.dense import BlockwiseDesign, ColumnMoments, slices
-
-# What the reader returns for a missing genotype.
-_MISSING = -127
-
-
-class _Counts(NamedTuple):
-    """Numbers of samples with each genotype, for every variant."""
-
-    one: np.ndarray
-    two: np.ndarray
-    missing: np.ndarray
+from thinrank.designs.dense import BlockwiseDesign, slices
 
 
 class Genotypes(BlockwiseDesign):
@@ -101,40 +89,21 @@ class Genotypes(BlockwiseDesign):
         if str(dtype) not in ("float64", "float32"):
             raise ValueError(f'dtype must be "float64" or "float32", got {dtype!r}')
         import_optional("bed_reader")  # the error comes before any work
-        self._files = _read_files(path)
-        self._all = True
-        self._samples = np.arange(len(self._files.samples))
-        self._imputed_from: Genotypes | None = None
+        self.path, self.sample_ids, self.feature_names = _read_names(path)
+        self.shape = len(self.sample_ids), len(self.feature_names)
         self.prototype = np.zeros(0, dtype=str(dtype))
+        self._file_samples = self.shape[0]
+        self._samples = np.arange(self.shape[0])  # their positions in the file
+        self._imputed_from: Genotypes | None = None
 
     def __repr__(self) -> str:
         n, p = self.shape
         return f"{type(self).__name__}({n} samples, {p} variants)"
 
     @property
-    def path(self) -> Path:
-        """The .bed file."""
-        return self._files.bed
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_variants)."""
-        return len(self._samples), len(self._files.variants)
-
-    @property
-    def sample_ids(self) -> np.ndarray:
-        """Identifiers of the samples."""
-        return self._files.samples if self._all else self._files.samples[self._samples]
-
-    @property
-    def feature_names(self) -> np.ndarray:
-        """Names of the variants."""
-        return self._files.variants
-
-    @property
     def missing(self) -> np.ndarray:
         """Number of missing genotypes of each variant."""
-        return self._counts.missing
+        return self._counts[2]
 
     @property
     def n_missing(self) -> int:
@@ -184,13 +153,17 @@ class Genotypes(BlockwiseDesign):
     def transposed_product(self, block: np.ndarray) -> np.ndarray:
         """Xᵀ @ block."""
         product = np.empty((self.shape[1], *block.shape[1:]), dtype=self.prototype.dtype)
-        for some, genotypes in self._blocks():
-            product[some] = genotypes.T @ block
+        for some in slices(self.shape[1], self._width):
+            product[some] = self.columns(np.arange(some.start, some.stop)).T @ block
         return product
 
     def columns(self, index: np.ndarray) -> np.ndarray:
-        """The variants ``index``, dense."""
-        return self._read(np.asarray(index), self._means[index], self._has_missing[index])
+        """The variants ``index``, dense, with missing genotypes replaced."""
+        genotypes = self._unpacked(np.asarray(index), self.prototype.dtype)
+        if np.any(self._has_missing[index]):
+            missing = np.isnan(genotypes)
+            np.copyto(genotypes, self._means[index], where=missing, casting="same_kind")
+        return genotypes
 
     def column_norms(
         self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
@@ -200,15 +173,11 @@ class Genotypes(BlockwiseDesign):
             return self._norms_about(0.0 if center is None else center)
         return super().column_norms(row_scale, center)
 
-    @cached_property
-    def column_moments(self) -> ColumnMoments:
-        """Means and norms about the means, from the numbers of each genotype."""
-        counts = self._counts
-        mean = counts.one + 2.0 * counts.two + counts.missing * self._means
-        mean /= max(self.shape[0], 1)
-        dtype = self.prototype.dtype
-        lengths = self._norms_about(0.0).astype(np.float64)
-        return ColumnMoments(mean.astype(dtype), self._norms_about(mean), lengths)
+    def column_means(self) -> np.ndarray:
+        """Means of the columns, from the numbers of each genotype."""
+        one, two, missing = self._counts
+        total = one + 2.0 * two + missing * self._means
+        return (total / max(self.shape[0], 1)).astype(self.prototype.dtype)
 
     def _norms_about(self, center: Any) -> np.ndarray:
         """Norms of X − 1·centerᵀ, from the numbers of each genotype."""
@@ -219,67 +188,53 @@ class Genotypes(BlockwiseDesign):
         return np.sqrt(squares).astype(self.prototype.dtype)
 
     @cached_property
-    def _counts(self) -> _Counts:
-        p = self.shape[1]
-        counts = _Counts(*np.zeros((3, p), dtype=np.int64))
-        for some in slices(p, self._width):
+    def _counts(self) -> np.ndarray:
+        """Numbers of samples with genotype 1, with 2 and without one, for every variant."""
+        counts = np.zeros((3, self.shape[1]), dtype=np.int64)
+        for some in slices(self.shape[1], self._width):
             genotypes = self._unpacked(np.arange(some.start, some.stop), "int8")
-            counts.one[some] = np.count_nonzero(genotypes == 1, axis=0)
-            counts.two[some] = np.count_nonzero(genotypes == 2, axis=0)
-            counts.missing[some] = np.count_nonzero(genotypes == _MISSING, axis=0)
+            counts[0, some] = np.count_nonzero(genotypes == 1, axis=0)
+            counts[1, some] = np.count_nonzero(genotypes == 2, axis=0)
+            counts[2, some] = np.count_nonzero(genotypes < 0, axis=0)  # of the reader, for none
         return counts
 
     @cached_property
     def _means(self) -> np.ndarray:
         """What replaces a missing genotype of each variant."""
-        if self._imputed_from is not None:
-            return self._imputed_from._means
-        one, two, missing = self._counts
-        return (one + 2.0 * two) / np.maximum(self.shape[0] - missing, 1)
+        source = self._imputed_from or self
+        one, two, missing = source._counts
+        return (one + 2.0 * two) / np.maximum(source.shape[0] - missing, 1)
 
     @cached_property
     def _has_missing(self) -> np.ndarray:
-        return (self._imputed_from or self)._counts.missing > 0
+        return (self._imputed_from or self).missing > 0
 
     @property
     def _width(self) -> int:
         """Number of variants that are unpacked at a time."""
         return max(1, BLOCK_ENTRIES // max(self.shape[0], 1))
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """All variants, some at a time, which the caller may change."""
-        for some in slices(self.shape[1], self._width):
-            index = np.arange(some.start, some.stop)
-            yield some, self._read(index, self._means[some], self._has_missing[some])
-
-    def _read(self, index: np.ndarray, means: np.ndarray, incomplete: np.ndarray) -> np.ndarray:
-        """Some variants, with missing genotypes replaced."""
-        genotypes = self._unpacked(index, self.prototype.dtype)
-        if np.any(incomplete):
-            np.copyto(genotypes, means, where=np.isnan(genotypes), casting="same_kind")
-        return genotypes
-
     def _unpacked(self, index: np.ndarray, dtype: Any) -> np.ndarray:
         """Genotypes of the variants ``index`` as they are in the file."""
-        rows: Any = slice(None) if self._all else self._samples
-        return self._reader.read((rows, index), dtype=dtype, num_threads=threads_in_use())
+        places = self._samples, index
+        return self._reader.read(places, dtype=dtype, num_threads=threads_in_use())
 
     @cached_property
     def _reader(self) -> Any:
         return import_optional("bed_reader").open_bed(
-            self._files.bed,
-            iid_count=len(self._files.samples),
-            sid_count=len(self._files.variants),
+            self.path,
+            iid_count=self._file_samples,
+            sid_count=self.shape[1],
             skip_format_check=True,
         )
 
     def _of(self, index: np.ndarray, imputed_from: Genotypes | None) -> Genotypes:
         other = object.__new__(type(self))
-        other._files = self._files
-        other._all = False
-        other._samples = self._samples[index]
+        for name in ("path", "feature_names", "prototype", "_file_samples"):
+            setattr(other, name, getattr(self, name))
+        other.sample_ids, other._samples = self.sample_ids[index], self._samples[index]
+        other.shape = len(index), self.shape[1]
         other._imputed_from = imputed_from
-        other.prototype = self.prototype
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -292,17 +247,8 @@ def first_names(names: Iterable[Any]) -> str:
     return ", ".join(repr(str(name)) for name in islice(names, 3))
 
 
-@dataclass(frozen=True, eq=False)
-class _Files:
-    """A data set whose files belong together."""
-
-    bed: Path  # the file of genotypes
-    samples: np.ndarray  # identifiers of the samples, all different
-    variants: np.ndarray  # names of the variants, all different
-
-
-def _read_files(path: str | Path) -> _Files:
-    """Read the .fam and .bim files beside a .bed file and check that its size is what they say."""
+def _read_names(path: str | Path) -> tuple[Path, np.ndarray, np.ndarray]:
+    """The .bed file and the names of its samples and variants, if three files belong together."""
     bed = Path(path)
     if bed.suffix != ".bed":
         raise ValueError(f"path must be that of a .bed file, got {str(path)!r}")
@@ -315,7 +261,7 @@ def _read_files(path: str | Path) -> _Files:
             )
     samples, variants = _samples(fam), _variants(bim)
     _check_genotypes(bed, len(samples), len(variants))
-    return _Files(bed, samples, variants)
+    return bed, samples, variants
 
 
 def _check_genotypes(bed: Path, samples: int, variants: int) -> None:

@@ -1,4 +1,4 @@
-"""Designs minus a matrix of low rank, such as what predictors that are always kept explain."""
+"""What predictors that are always kept explain of a design, as a matrix of low rank."""
 
 from __future__ import annotations
 
@@ -9,52 +9,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs.dense import BlockwiseDesign, column_blocks, slices, take_rows
-
-# Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
-_ROUNDING = 100
-
-
-class Deflated(BlockwiseDesign):
-    """The design X − UVᵀ, never formed, so that a sparse X stays sparse.
-
-    With U orthonormal with respect to the sample weights A, UᵀAU = I, and Vᵀ = UᵀAX it consists of
-    the residuals of the weighted least squares fits of the columns of X on U.
-    """
-
-    def __init__(self, base: Design, removed: Factors) -> None:
-        self.base = base
-        self.removed = removed
-        self.prototype = base.prototype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of X."""
-        return self.base.shape
-
-    def __matmul__(self, block: Array) -> Array:
-        return self.base @ block - self.removed.U @ (self.removed.V.T @ block)
-
-    def transposed_product(self, block: Array) -> Array:
-        """Transpose of this design, times block."""
-        product = self.base.transposed_product(block)
-        scores = self.removed.U.T @ block
-        if block.ndim == 1:
-            return product - self.removed.V @ scores
-        for few in slices(block.shape[1]):
-            product[:, few] -= self.removed.V @ scores[:, few]
-        return product
-
-    def columns(self, index: Array) -> Array:
-        """The columns ``index``, dense."""
-        block = self.base.columns(index)  # a new array, which may be changed
-        block -= self.removed.U @ arrays.take_rows(self.removed.V, index).T
-        return block
-
-    def rows(self, index: Array) -> Deflated:
-        """The design of the rows ``index``."""
-        removed = Factors(arrays.take_rows(self.removed.U, index), self.removed.V)
-        return Deflated(take_rows(self.base, index), removed)
+from thinrank.designs.dense import column_blocks
+from thinrank.designs.transformed import ROUNDING, Transformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +38,13 @@ class KeptBasis:
         loadings = design.transposed_product(self.dual).T
         if arrays.itemsize(design.prototype) >= 8 or not loadings.shape[0]:
             return loadings
-        left_over = Deflated(design, Factors(self.basis, loadings.T))
+        left_over = Transformed(design, removed=Factors(self.basis, loadings.T))
         parts = [self.dual.T @ left_over.columns(index) for index in column_blocks(design)]
         return loadings + arrays.namespace(loadings).concat(parts, axis=1)
 
-    def project(self, design: Design) -> Deflated:
-        """X − B(BᵀAX): the residuals of a design of the same rows."""
-        return Deflated(design, Factors(self.basis, self.loadings(design).T))
+    def explained(self, design: Design) -> Factors:
+        """B(BᵀAX): the weighted least squares fits of the columns of a design of the same rows."""
+        return Factors(self.basis, self.loadings(design).T)
 
     def of_rows(self, Z: Array) -> Array:
         """(Z − 1·centerᵀ) T for other rows of the kept columns."""
@@ -106,7 +62,7 @@ class KeptBasis:
         """
         xp = arrays.namespace(loadings)
         terms = self.sizes @ xp.abs(self.coefficients(loadings))
-        return _ROUNDING * arrays.eps(loadings) * terms
+        return ROUNDING * arrays.eps(loadings) * terms
 
 
 def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool = True) -> KeptBasis:
@@ -126,7 +82,7 @@ def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool =
         raise ValueError("X must be finite, and so must be the sums of squares of its columns")
     mean = share @ values if center else None
     moved = values if mean is None else values - mean
-    floor = _ROUNDING * arrays.eps(like)
+    floor = ROUNDING * arrays.eps(like)
     live = xp.sqrt(share @ moved**2) > floor * sizes
     scale = arrays.divide_or_zero(1.0, sizes) * xp.astype(live, values.dtype)
     basis, transform = _orthonormal(moved * scale, xp.sqrt(share), floor)

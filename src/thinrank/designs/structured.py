@@ -48,11 +48,7 @@ class BlockDiagonal:
             raise ValueError(f"blocks must have the same dtype, got {', '.join(sorted(dtypes))}")
         self._rows = _ranges(block.shape[0] for block in self.blocks)
         self._columns = _ranges(block.shape[1] for block in self.blocks)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._rows[-1].stop, self._columns[-1].stop
+        self.shape = self._rows[-1].stop, self._columns[-1].stop
 
     def __matmul__(self, block: Array) -> Array:
         parts = zip(self.blocks, self._columns, strict=True)
@@ -66,13 +62,12 @@ class BlockDiagonal:
     def columns(self, index: Array) -> Array:
         """The columns ``index``, dense, with the zeros around the blocks."""
         width = index.shape[0]
-        strips = []
-        for block, places, local in self._shares(index):
-            strip = arrays.zeros((block.shape[0], width), self.prototype)
-            if places.shape[0]:
-                strip = arrays.scatter_rows(block.columns(local).T, places, width).T
-            strips.append(strip)
-        return self._stacked(strips)
+        return self._stacked(
+            [
+                arrays.scatter_rows(block.columns(local).T, places, width).T
+                for block, places, local in self._shares(index)
+            ]
+        )
 
     def rows(self, index: Array) -> BlockDiagonal:
         """The design of the sorted rows ``index``."""
@@ -89,9 +84,8 @@ class BlockDiagonal:
         width = index.shape[0]
         gram = arrays.zeros((width, width), self.prototype)
         for block, places, local in self._shares(index):
-            if places.shape[0]:
-                strip = arrays.scatter_rows(block.gram(local), places, width)
-                gram = gram + arrays.scatter_rows(strip.T, places, width)
+            strip = arrays.scatter_rows(block.gram(local), places, width)
+            gram = gram + arrays.scatter_rows(strip.T, places, width)
         return gram
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
@@ -163,12 +157,8 @@ class RecursiveFilter(BlockwiseDesign):
             raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
         self.decay = float(decay)
         self.size = int(size)
+        self.shape = self.size, self.size
         self.prototype = np.zeros(0, dtype=dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(T, T)."""
-        return self.size, self.size
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         return self._filtered(self._checked(block))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,7 +22,12 @@ from thinrank.designs.dense import (
     slices,
     take_rows,
 )
-from thinrank.designs.projections import Deflated, KeptBasis
+
+if TYPE_CHECKING:
+    from thinrank.designs.projections import KeptBasis
+
+# Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
+ROUNDING = 100
 
 
 class Sparse:
@@ -48,12 +53,8 @@ class Sparse:
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
         self.matrix = X
+        self.shape = X.shape
         self.prototype = np.zeros(0, dtype=X.dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self.matrix.shape
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         return self.matrix @ block
@@ -104,17 +105,13 @@ class Operator(BlockwiseDesign):
 
     def __init__(self, X: LinearOperator) -> None:
         self.operator = X
+        self.shape = X.shape
         dtype = np.dtype(X.dtype if X.dtype is not None else np.float64)
         if dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X is an operator of dtype {dtype}")
         if dtype not in (np.float32, np.float64):
             dtype = np.dtype(np.float64)
         self.prototype = np.zeros(0, dtype=dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self.operator.shape
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         product = self.operator.matvec(block) if block.ndim == 1 else self.operator.matmat(block)
@@ -155,9 +152,9 @@ def as_design(X: Any) -> Design:
 
 
 class Transformed(BlockwiseDesign):
-    """The design diag(row_scale) (X − 1·centerᵀ) diag(column_scale), never formed.
+    """The design diag(row_scale) (X − 1·centerᵀ − removed) diag(column_scale), never formed.
 
-    A sparse X stays sparse: the three vectors enter the products.
+    A sparse X stays sparse: the vectors and factors enter the products.
 
     Parameters
     ----------
@@ -171,6 +168,8 @@ class Transformed(BlockwiseDesign):
         Factors of the columns; None for ones. A factor of zero makes a column zero.
     norms : array of shape (n_features,), default=None
         The column norms of this design, if they are known.
+    removed : Factors of shape (n_samples, n_features), default=None
+        A matrix of low rank that is subtracted; None for zeros.
     """
 
     def __init__(
@@ -180,24 +179,24 @@ class Transformed(BlockwiseDesign):
         center: Array | None = None,
         column_scale: Array | None = None,
         norms: Array | None = None,
+        removed: Factors | None = None,
     ) -> None:
         self.base = base
+        self.shape = base.shape
         self.row_scale = row_scale
         self.center = center
         self.column_scale = column_scale
+        self.removed = removed
         self._norms = norms
         self.prototype = base.prototype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self.base.shape
 
     def __matmul__(self, block: Array) -> Array:
         block = _times_rows(block, self.column_scale)
         product = self.base @ block
         if self.center is not None:
             product = product - self.center @ block
+        if self.removed is not None:
+            product = product - self.removed.U @ (self.removed.V.T @ block)
         return _times_rows(product, self.row_scale)
 
     def transposed_product(self, block: Array) -> Array:
@@ -205,12 +204,10 @@ class Transformed(BlockwiseDesign):
         block = _times_rows(block, self.row_scale)
         product = self.base.transposed_product(block)
         if self.center is not None:
-            total = arrays.namespace(block).sum(block, axis=0)
-            if block.ndim == 1:
-                product -= self.center * total
-            else:
-                for few in slices(product.shape[1]):
-                    product[:, few] -= self.center[:, None] * total[few]
+            total = arrays.namespace(block).sum(block, axis=0, keepdims=True)
+            _subtract_product(product, self.center[:, None], total)
+        if self.removed is not None:
+            _subtract_product(product, self.removed.V, self.removed.U.T @ block)
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
         return product
@@ -220,6 +217,8 @@ class Transformed(BlockwiseDesign):
         block = self.base.columns(index)  # a new array, which may be changed
         if self.center is not None:
             block -= arrays.take_rows(self.center, index)
+        if self.removed is not None:
+            block -= self.removed.U @ arrays.take_rows(self.removed.V, index).T
         if self.column_scale is not None:
             block *= arrays.take_rows(self.column_scale, index)
         if self.row_scale is not None:
@@ -228,12 +227,18 @@ class Transformed(BlockwiseDesign):
 
     def rows(self, index: Array) -> Transformed:
         """The design of the rows ``index``, centered and scaled like all rows."""
-        scale = None if self.row_scale is None else arrays.take_rows(self.row_scale, index)
-        return Transformed(take_rows(self.base, index), scale, self.center, self.column_scale)
+        scale, removed = self.row_scale, self.removed
+        if scale is not None:
+            scale = arrays.take_rows(scale, index)
+        if removed is not None:
+            removed = Factors(arrays.take_rows(removed.U, index), removed.V)
+        base = take_rows(self.base, index)
+        return Transformed(base, scale, self.center, self.column_scale, removed=removed)
 
     def gram(self, index: Array | None = None) -> Array:
         """Gram matrix of the transformed columns."""
-        if index is not None or self.row_scale is not None or self.center is not None:
+        moved = self.center is not None or self.removed is not None
+        if index is not None or self.row_scale is not None or moved:
             # weights do not factor out of XᵀX, and XᵀX − n·mean² suffers from cancellation
             return super().gram(index)
         gram = self.base.gram()
@@ -243,12 +248,12 @@ class Transformed(BlockwiseDesign):
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        if center is not None and self.row_scale is not None:
+        if row_scale is None and center is None and self._norms is not None:
+            return self._norms
+        if self.removed is not None or (center is not None and self.row_scale is not None):
             return super().column_norms(row_scale, center)
         if center is not None:
             return self._norms_about(center, row_scale)
-        if row_scale is None and self._norms is not None:
-            return self._norms
         if self.row_scale is not None:
             row_scale = self.row_scale if row_scale is None else row_scale * self.row_scale
         norms = self.base.column_norms(row_scale, self.center)
@@ -300,14 +305,11 @@ class Standardization:
 
         ``basis`` has the rows of the basis of kept predictors, if one was projected out.
         """
-        if self.loadings is not None:
-            assert basis is not None
-            moved = design if self.center is None else Transformed(design, center=self.center)
-            projected = Deflated(moved, Factors(basis, self.loadings.T))
-            return Transformed(projected, column_scale=self.inverse_scale)
-        if self.center is None and self.scale is None:
+        if self.center is None and self.scale is None and self.loadings is None:
             return design
-        return Transformed(design, center=self.center, column_scale=self.inverse_scale)
+        removed = None if self.loadings is None else Factors(basis, self.loadings.T)
+        units = {"center": self.center, "column_scale": self.inverse_scale}
+        return Transformed(design, **units, removed=removed)
 
 
 def standardize(
@@ -341,42 +343,40 @@ def standardize(
     -------
     Standardization
     """
-    n, _ = design.shape
     prototype = design.prototype
     xp = arrays.namespace(prototype)
+    if kept is None and not (center or scale):
+        return Standardization(design, None, None)
     if sample_weight is not None:
         sample_weight = arrays.from_numpy(sample_weight, prototype)
-    total = float(n) if sample_weight is None else float(xp.sum(sample_weight))
-    moments = getattr(design, "column_moments", None) if center and sample_weight is None else None
-    mean = None
-    if moments is not None:
-        mean = arrays.from_numpy(moments.mean, prototype)
-    elif center:
-        mean = column_means(design, sample_weight)
+    total = float(design.shape[0] if sample_weight is None else xp.sum(sample_weight))
+    mean = column_means(design, sample_weight) if center else None
+    deviation = norms = removed = loadings = None
     if kept is not None:
-        return _standardized_residuals(design, sample_weight, total, mean, kept, scale)
-    deviation = None
-    if scale:
+        removed = kept.explained(Transformed(design, center=mean))
+        loadings = removed.V.T
+    if scale or kept is not None:
         root = None if sample_weight is None else xp.sqrt(sample_weight)
-        if moments is None:
-            norms = design.column_norms(root, mean)
-        else:
-            norms = arrays.from_numpy(moments.norms, prototype)
-        deviation = norms / total**0.5
-        if mean is not None:
-            # a constant column differs from zero by rounding errors of about this size
-            floor = 100 * arrays.eps(mean) * abs(mean)
-            deviation = xp.where(deviation <= floor, arrays.zeros((1,), mean), deviation)
-    if mean is None and deviation is None:
-        return Standardization(design, None, None)
-    if moments is None:  # else they are finite
-        _check_moments(mean, deviation)
-    found = Standardization(design, mean, deviation)
-    norms = None
-    if deviation is not None and sample_weight is None:
-        norms = xp.astype(deviation > 0, deviation.dtype) * total**0.5
-    units = {"center": mean, "column_scale": found.inverse_scale}
-    return replace(found, design=Transformed(design, **units, norms=norms))
+        moved = Transformed(design, center=mean, removed=removed)
+        deviation = moved.column_norms(root) / total**0.5
+        size = arrays.zeros((1,), prototype) if mean is None else abs(mean)
+        floor = ROUNDING * arrays.eps(prototype) * size  # what is left of a constant column
+        if kept is not None:
+            floor = floor + kept.rounding_errors(loadings)
+            # with kept predictors that are nearly dependent the bound may be far too large; a
+            # column of which more than half of the digits remain is not zero
+            squares = deviation**2 + arrays.column_norms_squared(loadings) / total + size**2
+            floor = xp.minimum(floor, arrays.eps(floor) ** 0.5 * xp.sqrt(squares))
+        deviation = xp.where(deviation <= floor, arrays.zeros((1,), prototype), deviation)
+        varies = xp.astype(deviation > 0, deviation.dtype)
+        deviation, norms = (deviation, varies * total**0.5) if scale else (varies, None)
+    for found in (mean, deviation):
+        if found is not None and not math.isfinite(arrays.max_abs(found)):
+            raise ValueError("X must be finite, and so must be the sums of squares of its columns")
+    inverse = None if deviation is None else arrays.divide_or_zero(1.0, deviation)
+    norms = None if sample_weight is not None else norms
+    transformed = Transformed(design, None, mean, inverse, norms, removed)
+    return Standardization(transformed, mean, deviation, loadings)
 
 
 def column_means(design: Design, weight: Array | None) -> Array:
@@ -387,7 +387,7 @@ def column_means(design: Design, weight: Array | None) -> Array:
     """
     xp = arrays.namespace(design.prototype)
     if weight is None:
-        if isinstance(design, Dense):
+        if hasattr(design, "column_means"):
             return design.column_means()
         weight = arrays.zeros((design.shape[0],), like=design.prototype) + 1
     share = weight / xp.sum(weight)
@@ -405,8 +405,6 @@ def unprojected(design: Design) -> Design:
 
     Held-out rows must not have parts subtracted that were fitted with their own values.
     """
-    if isinstance(design, Deflated):
-        return unprojected(design.base)
     if isinstance(design, ColumnSubset):
         return ColumnSubset(unprojected(design.base), design.index)
     if isinstance(design, Transformed):
@@ -416,46 +414,20 @@ def unprojected(design: Design) -> Design:
     return design
 
 
-def _standardized_residuals(
-    design: Design,
-    sample_weight: Array | None,
-    total: float,
-    mean: Array | None,
-    kept: KeptBasis,
-    scale: bool,
-) -> Standardization:
-    """A centered design without what kept predictors explain, then scaled."""
-    xp = arrays.namespace(design.prototype)
-    projected = kept.project(design if mean is None else Transformed(design, center=mean))
-    loadings = projected.removed.V.T
-    root = None if sample_weight is None else xp.sqrt(sample_weight)
-    deviation = projected.column_norms(root) / total**0.5
-    _check_moments(mean, deviation)
-    squares = deviation**2 + arrays.column_norms_squared(loadings) / total
-    floor = kept.rounding_errors(loadings)
-    if mean is not None:
-        squares = squares + mean**2
-        floor = floor + 100 * arrays.eps(mean) * xp.abs(mean)  # as for constant columns
-    # with kept predictors that are nearly dependent the bound on rounding errors may be far too
-    # large; a column of which more than half of the digits remain is not zero
-    floor = xp.minimum(floor, arrays.eps(floor) ** 0.5 * xp.sqrt(squares))
-    deviation = xp.where(deviation <= floor, arrays.zeros((1,), deviation), deviation)
-    if not scale:
-        deviation = xp.astype(deviation > 0, deviation.dtype)
-    transformed = Transformed(projected, column_scale=arrays.divide_or_zero(1.0, deviation))
-    return Standardization(transformed, mean, deviation, loadings)
-
-
-def _check_moments(*moments: Array | None) -> None:
-    for moment in moments:
-        if moment is not None and not math.isfinite(arrays.max_abs(moment)):
-            raise ValueError("X must be finite, and so must be the sums of squares of its columns")
-
-
 def _signed_inverse(scale: Array) -> Array:
     """One over the scales, and 0 for those that are 0."""
     xp = arrays.namespace(scale)
     return xp.sign(scale) * arrays.divide_or_zero(1.0, xp.abs(scale))
+
+
+def _subtract_product(target: Array, left: Array, right: Array) -> None:
+    """Subtract left @ right from a new vector or matrix, some columns at a time."""
+    if target.ndim == 1:
+        target -= left @ right
+        return
+    for few in slices(target.shape[1]):
+        part = right[:, few]
+        target[:, few] -= left * part if left.shape[1] == 1 else left @ part
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

@@ -18,7 +18,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Deflated, Dense, Sparse
+from thinrank.designs import Dense, Sparse, Transformed
 from thinrank.matrices.cells import DENSE_SHARE
 from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS
 from thinrank.matrices.given_sizes import block_svd, nearest, singular_triplets, submatrix
@@ -471,7 +471,7 @@ def _is_dense(A: Design, squares: CellSquares) -> bool:
 def minus(A: Design, *parts: Factors) -> Design:
     """A without matrices of low rank."""
     removed = total(A, parts)
-    return Deflated(A, removed) if removed.rank else A
+    return Transformed(A, removed=removed) if removed.rank else A
 
 
 def leading(A: Design, rank: int) -> Factors:

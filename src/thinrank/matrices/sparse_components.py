@@ -12,7 +12,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Deflated, Dense
+from thinrank.designs import Dense, Transformed
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.matrices.given_sizes import alternate, loadings, nearest, singular_triplets
 
@@ -74,7 +74,7 @@ def orthogonal_part(v: Array, Q: Array) -> Array:
 
 def without(A: Design, Q: Array) -> Design:
     """A without the projections of its rows on the orthonormal columns of Q."""
-    return A if Q.shape[1] == 0 else Deflated(A, Factors(A @ Q, Q))
+    return Transformed(A, removed=Factors(A @ Q, Q)) if Q.shape[1] else A
 
 
 def compressed(A: Design) -> Design:

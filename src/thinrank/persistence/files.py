@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import shutil
 import stat
 import zipfile
@@ -95,25 +94,6 @@ def adopt_others(former: Path, new: Path) -> None:
     shutil.copytree(former, new, symlinks=True, ignore=own, dirs_exist_ok=True)
 
 
-def write_files(folder: Path, contents: dict[str, Any], arrays: Any, extra: Any) -> None:
-    """Write the two files, and wait until they are on the disk."""
-    with _new_file(folder / ARRAYS) as file:
-        write_arrays(file, arrays)
-    with opened(folder, ARRAYS) as (file, size):
-        about = {"file": ARRAYS, "sha256": _sha256(file), "bytes": size}
-    text = write_document(contents, about, extra)
-    with _new_file(folder / DOCUMENT) as file:
-        file.write(text)
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    with open(path, "xb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
 @contextmanager
 def opened(folder: Path, name: str) -> Iterator[tuple[BufferedReader, int]]:
     """Open a regular file of a model; its size."""
@@ -156,14 +136,18 @@ _KEYS: dict[str, type] = {
 }
 
 
-def write_document(contents: dict[str, Any], arrays: dict[str, Any], extra: Any) -> bytes:
-    """The bytes of ``model.json``."""
+def write_files(folder: Path, contents: dict[str, Any], arrays: Any, extra: Any) -> None:
+    """Write the two files."""
+    with open(folder / ARRAYS, "xb") as file:
+        write_arrays(file, arrays)
+    with opened(folder, ARRAYS) as (written, size):
+        about = {"file": ARRAYS, "sha256": _sha256(written), "bytes": size}
     document = {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "thinrank_version": version("thinrank"),
         "checksum": _NO_CHECKSUM,
-        "arrays": arrays,
+        "arrays": about,
         **contents,
         "extra": extra,
     }
@@ -174,7 +158,8 @@ def write_document(contents: dict[str, Any], arrays: dict[str, Any], extra: Any)
             f"the model cannot be saved: model.json would have {len(text)} bytes, and at most "
             f"{_MOST_BYTES} are allowed"
         )
-    return text.replace(_NO_CHECKSUM.encode(), hashlib.sha256(text).hexdigest().encode(), 1)
+    checksum = hashlib.sha256(text).hexdigest().encode()
+    (folder / DOCUMENT).write_bytes(text.replace(_NO_CHECKSUM.encode(), checksum, 1))
 
 
 def read_document(folder: Path) -> dict[str, Any]:
