@@ -30,6 +30,7 @@ from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import (
     always_kept,
     as_frame,
+    check_given_sizes,
     check_magnitudes,
     check_new_X,
     check_parameters,
@@ -236,10 +237,10 @@ class FactorModel(TransformerMixin, BaseEstimator):
         Summary
             ``print`` shows it; ``to_frame`` returns its tables as data frames.
         """
-        from thinrank.estimators.summary import Summary, findings
+        from thinrank.estimators.summary import Findings, Summary
 
         check_is_fitted(self, "factors_")
-        return Summary(findings(self, feature_names, response_names), max_rows)
+        return Summary(Findings(self, feature_names, response_names), max_rows)
 
     def _repr_html_inner(self) -> str:
         """The diagram of scikit-learn, and what was found."""
@@ -372,7 +373,8 @@ class SelectedModel(FactorModel):
             weight, kept = check_weights(sample_weight, design), always_kept(self)
             Y, single, responses = self._responses(design, y, names, **entries)
             sizes = design.shape[1] - len(kept), Y.shape[1]
-            self._check_parameters(sizes, rows_of_data(design, weight))
+            check_parameters(self)
+            self._check_sizes(sizes, rows_of_data(design, weight))
             design = imputed(self, design, weight)
             in_blocks = isinstance(design, RowBlocks) and responses is None and not len(kept)
             if not in_blocks:
@@ -405,9 +407,9 @@ class SelectedModel(FactorModel):
     def _keep_search(self, found: Found) -> None:
         """Store what was compared."""
 
-    def _check_parameters(self, shape: tuple[int, int], samples: int) -> None:
-        """Check parameters before any computation; ``shape`` is that of Θ."""
-        check_parameters(self, shape, samples)
+    def _check_sizes(self, shape: tuple[int, int], samples: int) -> None:
+        """Check sizes before any computation; ``shape`` is that of Θ."""
+        check_given_sizes(self, shape, samples)
 
     def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
         """Store the fitted family, if the class has one."""

@@ -12,9 +12,7 @@ from scipy.stats import rankdata
 from thinrank.core.checks import check_number
 from thinrank.estimators.fit import Found
 from thinrank.estimators.regressor import SelectedRegressor
-from thinrank.estimators.validation import check_exchange
-from thinrank.minimize import as_solver, as_start
-from thinrank.selection.choice import check_refit_rule, deviations
+from thinrank.selection.choice import deviations
 from thinrank.selection.space import as_choices, check_axes
 
 
@@ -103,11 +101,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     column_sparsities: Sequence[int | None] | None = None
     ridges: Sequence[float] | None = None
 
-    def _check_parameters(self, shape: tuple[int, int], samples: int) -> None:
-        check_refit_rule(self.refit_rule)
-        check_exchange(self.exchange)
-        solver = as_solver(self.solver, self.max_iter, self.tol)
-        as_start(self.start, solver.exchanges_rows)
+    def _check_sizes(self, shape: tuple[int, int], samples: int) -> None:
         check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
 
     def _grid(self) -> Sequence[Sequence[Any] | None]:

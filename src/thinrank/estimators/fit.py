@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_callback, is_auto
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver, is_design
 from thinrank.core.factors import Factors
 from thinrank.core.journal import PATH as CHECKPOINT
@@ -34,7 +34,7 @@ from thinrank.estimators.description import by_block
 from thinrank.estimators.problem import FitResult, Problem, TrainingData, live
 from thinrank.estimators.validation import criterion_of, lazy_rows, without_mask
 from thinrank.minimize import as_solver, as_start, seed_from, solution_of, solve
-from thinrank.selection.choice import Evaluation, check_refit_rule
+from thinrank.selection.choice import Evaluation
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.selection.splits import (
@@ -410,7 +410,6 @@ def find_sizes(
 
     ``grid``: ranks, numbers of rows, of columns, and ridges; None for all that make sense.
     """
-    check_callback(estimator.callback)
     seed, known = seed_from(estimator.random_state), criterion_of(estimator)
     weight = data.sample_weight
     numbers = None if weight is None else arrays.to_numpy(weight)
@@ -461,7 +460,7 @@ def find_sizes(
         ]
 
     options = {
-        "rule": check_refit_rule(estimator.refit_rule),
+        "rule": estimator.refit_rule,
         "rows": n,
         "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
         "n_jobs": estimator.n_jobs,
