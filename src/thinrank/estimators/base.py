@@ -107,9 +107,10 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
         self.held_out_r2_ = result.held_out_r2
         self.warnings_ = [*result.messages, *imputed_message(self, data.design)]
-        if result.status is not None:
-            self.best_params_, self.search_ = result.params, result.search
-            self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
+        if result.history is not None:
+            self.best_params_, self.search_ = result.params, list(result.search)
+            self.n_iter_, self.status_ = len(result.history), result.status
+            self.history_ = result.history
             self._target_units = result.target_units
             keep_or_delete(self, "target_names_in_", names)
 

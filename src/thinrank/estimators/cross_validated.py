@@ -122,19 +122,18 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
             )
         scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
         mean, deviation = scores.mean(axis=1), deviations(scores)
-        params = [found.space.params(e.sizes) for e in evaluations]
+        params = found.tried
         self.cv_results_ = {
             "mean_fit_time": np.asarray([e.seconds / scores.shape[1] for e in evaluations]),
             **{
                 f"param_{key}": np.ma.MaskedArray([p[key] for p in params], dtype=object)
                 for key in params[0]
             },
-            "params": params,
+            "params": list(params),
             **{f"split{i}_test_score": scores[:, i] for i in range(scores.shape[1])},
             "mean_test_score": mean,
             "std_test_score": deviation,
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
-        chosen = found.chosen.sizes
-        self.best_index_ = next(i for i, e in enumerate(evaluations) if e.sizes == chosen)
+        self.best_index_ = params.index(found.params)
         self.best_score_ = float(mean[self.best_index_])

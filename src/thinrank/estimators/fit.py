@@ -25,7 +25,7 @@ from thinrank.core.journal import PATH as CHECKPOINT
 from thinrank.core.journal import Journal, is_recording, recording
 from thinrank.core.progress import progress_bar, with_progress_bar
 from thinrank.core.resources import explained, one_thread_if_small
-from thinrank.core.result import History, Outcome, Record, Sizes, Solution, Status
+from thinrank.core.result import Outcome, Record, Sizes, Solution, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, as_design
 from thinrank.designs.blocks import RowBlocks
@@ -147,22 +147,26 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
     """
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = problem_of(estimator, solver, data)
-    params, found = chosen_sizes(estimator, problem, data, solver)
-    records, messages, held_out = [], [], None
-    last = problem
-    if found is not None:
-        records, messages = found.records, list(found.warnings)
-        held_out = found.held_out_r2(problem)
-        # the final fit of a family begins with the noise levels of the search
-        last = problem if problem.family is None else found.problem
-    n_iter, history, doubts = 0, History(), []
+    grid = estimator._grid()
+    if grid is None:
+        found = Found({name: getattr(estimator, name) for name in SIZES}, problem)
+        found.params["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
+        found.params["exchange"] = is_auto(estimator.exchange) or estimator.exchange
+    else:
+        found = find_sizes(estimator, problem, data, solver, grid)
+        estimator._keep_search(found)
+    params = found.params
+    doubts: list[tuple[str, type[Warning]]]
+    doubts = [(message, SelectionWarning) for message in found.messages]
+    # the final fit of a family begins with the noise levels of the search
+    last = problem if problem.family is None else found.problem
     if params["rank"] == 0 or not problem.explainable:
         null = "means" if problem.kept is None else "predictors that are always kept"
         message = f"No model is better than the {null}: the rank is 0."
         if params["rank"]:
             message = f"The {null} explain the responses: the rank is 0."
-        status = Status(Outcome.ZERO, message)
-        factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+        zero = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+        solution = Solution(zero, 0.0, Status(Outcome.ZERO, message))
     else:
         solution, last = fit_rounds(
             last,
@@ -175,31 +179,27 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
             callback=estimator.callback,
             verbose=estimator.verbose,
         )
-        factors, n_iter = solution.factors, solution.n_iter
-        status, history = solution.status, solution.history
-        del solution  # its factors may be large
-        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            doubts.append((status.message, ConvergenceWarning))
+        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            doubts.append((solution.status.message, ConvergenceWarning))
     family = None
     if problem.family is not None:
-        family = last.fitted_family(factors)
-        doubts += [(message, SelectionWarning) for message in last.doubts(factors)]
-    elif _are_counts(data.Y):
+        family = last.fitted_family(solution.factors)
+        doubts += [(message, SelectionWarning) for message in last.doubts(solution.factors)]
+    messages = [message for message, _ in doubts]
+    if family is None and _are_counts(data.Y):
         messages.append(_COUNTS)
     for message, category in doubts:
-        messages.append(message)
-        warnings.warn(message, category, stacklevel=4)
+        warnings.warn(message, category, stacklevel=4)  # the line of the user
     result = FitResult(
-        *last.to_user(factors),
+        *last.to_user(solution.factors),
         family,
         params,
-        records,
-        n_iter,
-        status,
-        history,
+        found.records,
+        solution.status,
+        solution.history,
         messages,
         None if problem.kept is not None else problem.columns.scale,
-        held_out,
+        found.held_out_r2,
         last.target_units(),
         problem.moments,
     )
@@ -320,17 +320,17 @@ def fit_rounds(
                 report = bar.enter_context(shown)
             found = solve(loss, now, begin, seed_from(random_state), report)
         fits_left -= 1
-        if found is None:  # nothing to fit
-            return solution_of(None, loss, rank), problem
+        if found is None or not found.state.factors.rank:
+            break
         factors = found.state.factors
         both = factors.row_support, factors.column_support
         before, supports = supports, [arrays.to_numpy(each).tolist() for each in both]
-        ended = found.status.outcome is Outcome.STOPPED or supports == before or not factors.rank
+        ended = found.status.outcome is Outcome.STOPPED or supports == before
         if ended or not (fits_left and problem.noise_matters(rows, ridge)):
-            return solution_of(found, loss, rank, factors), problem
+            break
         again = problem.left_by(found.state, rows, ridge)
         if again is problem and now is bound:
-            return solution_of(found, loss, rank, factors), problem
+            break
         begin = as_start(again.start(start), solver.exchanges_rows)
         if continues and not eliminates_quickly(loss):
             begin = factors
@@ -338,6 +338,7 @@ def fit_rounds(
                 begin = factors.with_column_units(problem.target_scale / again.target_scale)
         problem, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
+    return solution_of(found, loss, rank, None if found is None else found.state.factors), problem
 
 
 # ---------------------------------------------------------------------- the choice of sizes
@@ -345,58 +346,38 @@ def fit_rounds(
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search for sizes."""
+    """The sizes of the final fit, and what was compared to choose them, if they were not given."""
 
-    search: Search | None  # the search; None if all responses or all predictors are constant
-    space: Space  # the values that could be chosen
-    chosen: Evaluation  # the chosen model
-    warnings: list[str]  # messages for the user
+    params: dict[str, Any]  # the sizes, as parameters of the regressor
     problem: Problem  # in units of the noise levels or dispersions of the last search
+    messages: Sequence[str] = ()  # what the user was warned of
+    records: Sequence[Record] = ()  # one per model that was tried
+    evaluations: Sequence[Evaluation] = ()  # all models that were tried in the last search
+    tried: Sequence[dict[str, Any]] = ()  # their sizes, like ``params``
+    held_out_r2: np.ndarray | None = None  # share explained of each response in held-out rows
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """The chosen sizes, as parameters of the regressor."""
-        return self.space.params(self.chosen.sizes)
 
-    @property
-    def evaluations(self) -> list[Evaluation]:
-        """All models that were tried in the last search."""
-        return [self.chosen] if self.search is None else self.search.evaluations
-
-    @property
-    def records(self) -> list[Record]:
-        """One record per model that was tried."""
-        return [] if self.search is None else self.search.records
-
-    def held_out_r2(self, problem: Problem) -> np.ndarray | None:
-        """Share of the squares or of the deviance of each response that is explained.
-
-        It is that of held-out rows; None if there were none. Categories of one response count
-        together.
-        """
-        known = self.chosen.responses
-        if known is None:
-            return None
+def _found(
+    space: Space, problem: Problem, messages: list[str], chosen: Evaluation, search: Search | None
+) -> Found:
+    """The result of a search, which is None if there is nothing to choose."""
+    evaluations, held_out = [chosen] if search is None else search.evaluations, None
+    if chosen.responses is not None:
         both = np.zeros((2, problem.shape[1]))
         live = problem.live_columns
-        both[:, slice(None) if live is None else arrays.to_numpy(live)] = known
+        both[:, slice(None) if live is None else arrays.to_numpy(live)] = chosen.responses
         errors, totals = (by_block(problem.family, each) for each in both)
-        return np.divide(totals - errors, totals, np.full_like(totals, np.nan), where=totals > 0)
-
-
-def chosen_sizes(
-    estimator: Any, problem: Problem, data: TrainingData, solver: Solver
-) -> tuple[dict[str, Any], Found | None]:
-    """The sizes as given, or chosen by a search."""
-    grid = estimator._grid()
-    if grid is None:
-        given = {name: getattr(estimator, name) for name in SIZES}
-        given["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
-        given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
-        return given, None
-    found = find_sizes(estimator, problem, data, solver, grid)
-    estimator._keep_search(found)
-    return found.params, found
+        nothing = np.full_like(totals, np.nan)
+        held_out = np.divide(totals - errors, totals, nothing, where=totals > 0)
+    return Found(
+        space.params(chosen.sizes),
+        problem,
+        messages,
+        [] if search is None else search.records,
+        evaluations,
+        [space.params(each.sizes) for each in evaluations],
+        held_out,
+    )
 
 
 def find_sizes(
@@ -436,8 +417,7 @@ def find_sizes(
                 f"{_KEPT[0].upper()}{_KEPT[1:]} explain all others, or the responses: all other "
                 "coefficients are zero."
             )
-        warnings.warn(message, SelectionWarning, stacklevel=6)
-        return Found(None, space, null, [message], problem)
+        return _found(space, problem, [message], null, None)
     start = as_start(estimator.start, solver.exchanges_rows)
     fits: dict[str, Any] = {
         "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
@@ -475,9 +455,7 @@ def find_sizes(
         if estimator.verbose > 0:
             update(1.0)
     messages = _warnings(search, space, samples, _MEANS if problem.kept is None else _KEPT)
-    for message in messages:
-        warnings.warn(message, SelectionWarning, stacklevel=6)  # the line of the user
-    return Found(search, space, search.chosen, messages, last)
+    return _found(space, last, messages, search.chosen, search)
 
 
 def _space(
@@ -515,14 +493,13 @@ def _in_units_of_noise(
 
     Returns the search and the problem in its units.
     """
-    scaled = problem
-    if space.exhaustive is not None or not problem.noise_matters(0):
-        search = Search(splits_of(problem.loss), space, **options)
-        search.run()
-        return search, problem
     looks = _LOOKS if problem.has_units.any() else 1
+    if space.exhaustive is not None or not problem.noise_matters(0):
+        looks = 0
     missing = getattr(problem.loss, "entry_weight", None) is not None
     step = 1 / (looks + 3)  # of a progress bar, for every look
+    scaled, coarse, last = problem, None, None
+    search: Search | None = None
     before: Search | None = None
     records: list[Record] = []
     for i in range(looks):
@@ -532,24 +509,17 @@ def _in_units_of_noise(
         # without exchanges the first look is quick; with missing entries its rows are too poor
         coarse = search.first_look(exchange=i > 0 or missing)
         found = search.best
-        if search.stopped:
-            return _with_a_model(search, before), scaled
-        if found.sizes.rank == 0:
+        last = found.sizes if found.sizes.rank else None
+        if search.stopped or last is None:
             break
         before, scaled = search, _left_by(problem, found, options["solver"], seed)
-    last = found.sizes if found.sizes.rank else None
-    splits, part = splits_of(scaled.loss), (looks * step, 1.0)
-    search = Search(splits, space, records=records, part=part, **options)
-    search.run(coarse, last)
-    return _with_a_model(search, before), scaled
-
-
-def _with_a_model(search: Search, before: Search | None) -> Search:
-    """The search, or the one before if it was stopped before the first model."""
+    if search is None or not search.stopped:
+        splits, part = splits_of(scaled.loss), (looks * step, 1.0)
+        search = Search(splits, space, records=records, part=part, **options)
+        search.run(coarse, last)
     if search.stopped and search.best.sizes.rank == 0 and before is not None:
-        before.stopped = True
-        return before
-    return search
+        before.stopped, search = True, before  # it was stopped before the first model
+    return search, scaled
 
 
 def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:

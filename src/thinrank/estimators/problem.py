@@ -85,9 +85,8 @@ class FitResult(NamedTuple):
     family: Any = None  # the family, with its estimated parameters; None for least squares
     params: dict[str, Any] | None = None  # the sizes, chosen or given
     search: Sequence[Record] = ()  # the models that were tried
-    n_iter: int = 0  # of the final fit
     status: Status | None = None
-    history: History | None = None
+    history: History | None = None  # of the final fit
     messages: Sequence[str] = ()  # what the user was warned of
     # (n_features,) standard deviations of the predictors, if they were computed for the fit
     feature_scale: Array | None = None
