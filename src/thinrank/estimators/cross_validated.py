@@ -29,14 +29,11 @@ class SparseReducedRankRegressorCV(SelectedRegressor):
     ranks : sequence of int or None, default=None
         Ranks to choose from; None for all possible ranks. Rank 0, which predicts the means, is
         included only with None.
-    row_sparsities : sequence of (int or None), or None, default=None
-        Numbers of predictors to choose from; None for all possible numbers, ``[None]`` for no
-        limit.
-    column_sparsities : sequence of (int or None), or None, default=None
-        Numbers of responses to choose from; None for all possible numbers, ``[None]`` for no
-        limit. If ``ranks``, ``row_sparsities`` and ``column_sparsities`` are all given and their
-        grid with the ridges has at most 100 points, all of them are tried, with exchanges of
-        predictors unless ``exchange=False``.
+    row_sparsities, column_sparsities : sequence of (int or None), or None, default=None
+        Numbers of predictors and of responses to choose from; None for all possible numbers,
+        ``[None]`` for no limit. If these and ``ranks`` are given and their grid with the ridges has
+        at most 100 points, all of them are tried, with exchanges of predictors unless
+        ``exchange=False``.
     ridges : sequence of float or None, default=None
         Ridges to choose from; None for 0 and 22 values between 1e-5 and 100 times the
         mean curvature of the loss.
@@ -70,14 +67,12 @@ random_state, n_jobs, verbose, callback
         are negative mean squared errors over all responses, on the splits of ``cv`` without the
         further partitions. With ``standardize=True`` they are in units of the noise in each
         response, not of Y, and only serve to compare these models.
-    search_ : list of Record
-        One record per model that was tried.
     n_splits_ : int
         Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_, \
 factor_means_, factor_scale_, explained_variance_ratio_, r2_, held_out_r2_, n_samples_, \
-feature_scale_, target_scale_, warnings_, n_passes_, n_iter_, status_, history_, imputed_means_, \
-feature_categories_, n_features_in_, feature_names_in_, target_names_in_
+feature_scale_, target_scale_, warnings_, search_, n_passes_, n_iter_, status_, history_, \
+imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
 
     Warns

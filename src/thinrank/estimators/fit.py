@@ -328,7 +328,7 @@ def fit_rounds(
         ended = found.status.outcome is Outcome.STOPPED or supports == before
         if ended or not (fits_left and problem.noise_matters(rows, ridge)):
             break
-        again = problem.left_by(found.state, rows, ridge)
+        again = problem.left_by(found.state)
         if again is problem and now is bound:
             break
         begin = as_start(again.start(start), solver.exchanges_rows)
@@ -404,8 +404,7 @@ def find_sizes(
     if problem.family is None:
         problem.loss.hold_for_search()  # other fits have weights of their own
     else:
-        alone = problem.alone_in_class(numbers)
-        partitions = [_never_held_out(alone, indices) for indices in partitions]
+        partitions = [_with_every_class(problem.loss, numbers, each) for each in partitions]
     samples = _least_positive(numbers, n, partitions)
     curvatures = problem.loss.row_scales() ** 2
     space = _space(estimator, problem, grid, samples, curvatures, known is None)
@@ -550,8 +549,13 @@ def _least_positive(weight: np.ndarray | None, rows: int, partitions: Sequence[A
     return min((int(np.count_nonzero(positive[part])) for part in parts), default=positive.sum())
 
 
-def _never_held_out(alone: np.ndarray, splits: Sequence[Any]) -> list[Any]:
-    """Splits with some rows in every training part: without them it lacks a whole class."""
+def _with_every_class(loss: Any, weight: np.ndarray | None, splits: Sequence[Any]) -> list[Any]:
+    """Splits with the only row of a class, of positive weight, in every training part."""
+    alone = np.zeros(loss.X.shape[0], dtype=bool)
+    for block in loss.family.blocks(loss.shape[1]):
+        member = arrays.to_numpy(loss.Y)[:, block] > 0
+        member &= True if weight is None else (weight > 0)[:, None]
+        alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
     moved = [(np.union1d(a, b[alone[b]]), b[~alone[b]]) for a, b in splits]
     moved = [(train, test) for train, test in moved if len(test)]
     if sum(len(test) for _, test in moved) < sum(np.sum(alone[test]) for _, test in splits):

@@ -133,19 +133,15 @@ class KeptPredictors:
 class Problem:
     """Centred, scaled and weighted data as a loss.
 
-    The loss is least squares for squared errors of complete responses, whose means are taken out;
-    for any other family, missing entries or offsets it is that of a generalized linear model, with
-    intercepts of its own and columns of Θ in units of the information that an entry of their
-    response has without predictors.
-
-    If the predictors are scaled, those that are constant are left out, and so are responses that
-    are scaled; every response is divided by a scale of its own. So nothing depends on the units of
-    any predictor or response, nor on the number of constant ones.
-
-    Predictors that are always kept are projected out of X and Y like the means, so that the rank,
-    sparsity and ridge of Θ, the matrix of the others, do not affect them.
+    Nothing depends on the units of any predictor or response that is scaled, nor on the number of
+    constant ones, which are left out. Predictors that are always kept are projected out of X and Y
+    like the means, so that the rank, sparsity and ridge of Θ, the matrix of the others, do not
+    affect them.
     """
 
+    # least squares for squared errors of complete responses, whose means are taken out; otherwise
+    # a generalized linear model, with intercepts of its own and columns of Θ in units of the
+    # information that an entry of their response has without predictors;
     # in the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
     loss: Any
     columns: Standardization  # what was done to X
@@ -173,14 +169,30 @@ class Problem:
 
         ``scale`` says whether the responses of least squares are scaled, too.
         """
-        X, columns, live_rows, kept = standardized_predictors(
-            data, fit_intercept, standardize_columns
+        design, weight, kept, basis = data.design, data.sample_weight, None, None
+        if len(data.kept):
+            values = design.columns(arrays.indices(data.kept, design.prototype))
+            basis = kept_basis(
+                values, like=design.prototype, sample_weight=weight, center=fit_intercept
+            )
+            kept = KeptPredictors(data.kept, values, basis)
+        columns = standardize(
+            design,
+            sample_weight=weight,
+            center=fit_intercept,
+            scale=standardize_columns,
+            kept=basis,
         )
+        live_rows = live(columns.scale) if standardize_columns else None
+        if kept is not None:
+            kept = replace(kept, loadings_x=columns.loadings)
+            live_rows = kept.others(columns.scale)
+        X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         if data.family is None:
             found = _least_squares(data, X, kept, center=fit_intercept, scale=scale)
         else:
             found = _any_family(data, X, kept, center=fit_intercept, plain=not standardize_columns)
-        shape = data.design.shape[1], data.Y.shape[1]
+        shape = design.shape[1], data.Y.shape[1]
         return cls(columns=columns, live_rows=live_rows, shape=shape, **found)
 
     # ------------------------------------------------------------------ what a search asks
@@ -202,15 +214,6 @@ class Problem:
         k = self.shape[1]
         return np.ones(k, dtype=bool) if self.family is None else self.family.units_of(k)
 
-    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray:
-        """Whether a row is the only one of positive weight in its category of a response."""
-        alone = np.zeros(self.loss.X.shape[0], dtype=bool)
-        for block in self.loss.family.blocks(self.loss.shape[1]):
-            member = arrays.to_numpy(self.loss.Y)[:, block] > 0
-            member &= True if weight is None else (weight > 0)[:, None]
-            alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
-        return alone
-
     def filled(self, data: TrainingData) -> Callable[[np.ndarray], tuple[Design, Array | None]]:
         """X, and its forced predictors, with the means of given rows in place of missing cells."""
 
@@ -225,28 +228,20 @@ class Problem:
     # ------------------------------------------------------------------ noise of the responses
 
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
-        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows.
-
-        The residuals of a fit with more rows than half of the samples say little about the noise,
-        unless it is least squares with a ridge.
-        """
+        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows."""
+        # the residuals of a fit with more rows than half of the samples say little about the noise,
+        # unless it is least squares with a ridge
         if self.family is None:
             few = ridge > 0 or 2 * rows <= self.loss.samples
         else:
             few = 2 * rows <= self.loss.observations / self.loss.shape[1]
         return self.rescales and few
 
-    def left_by(self, fit: Any, rows: int = 0, ridge: float = 0.0) -> Problem:
+    def left_by(self, fit: Any) -> Problem:
         """The problem in units of the noise levels or dispersions that a fit leaves.
 
-        The residual sums of squares are divided by ν = n − 1 − q − (s₁ + s₂ − r)·r/s₂, where q is
-        the number of predictors that are always kept and the last term is the share of a response
-        in use in the degrees of freedom of the fit, but not by less than n/2. As the estimate is
-        uncertain with few samples, it is averaged on the logarithmic scale with the scale of the
-        response without predictors, with weights ν/(ν + 2) and 2/(ν + 2).
-
-        The same problem if the noise of least squares differs too little, apart from a common
-        factor, for another fit: by a tenth of the standard error of a noise level. Changes of about
+        The same problem if the noise of least squares differs too little for another fit, apart
+        from a common factor: by a tenth of the standard error of a noise level. Changes of about
         the standard error do matter: with them other predictors are chosen among correlated ones.
         """
         if self.family is not None:
@@ -254,8 +249,7 @@ class Problem:
             return replace(self, loss=loss, target_scale=loss.unit)
         n, k = self.loss.samples, self.loss.shape[1]
         squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
-        shrunk = _ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
-        left = freedom_left(fit.factors, np.full(k, n), self.kept, shrunk)
+        left = freedom_left(fit.factors, np.full(k, n), self.kept)
         own = arrays.to_numpy(self.target_scale)
         scale = self._averaged(np.sqrt(np.maximum(squares, 0.0) / left) * own, left)
         change = float(np.std(np.log(scale / own)))
@@ -264,7 +258,11 @@ class Problem:
         return self.with_target_scale(scale)
 
     def _averaged(self, noise: np.ndarray, left: np.ndarray) -> np.ndarray:
-        """Noise levels averaged with the scales of the responses, and at least a tenth of these."""
+        """Noise levels averaged with the scales of the responses, and at least a tenth of these.
+
+        With few degrees of freedom ν estimates are uncertain. So logarithms are averaged, with the
+        weights ν/(ν + 2) and 2/(ν + 2).
+        """
         deviations = arrays.to_numpy(self.deviations)
         trust = left / (left + PRIOR_FREEDOM)
         return np.maximum(noise**trust * deviations ** (1 - trust), LEAST_NOISE * deviations)
@@ -311,12 +309,7 @@ class Problem:
         return messages
 
     def _family_after(self, factors: Factors) -> Family:
-        """The family of the responses in the loss with the parameters that a fit leaves.
-
-        Noise levels are averaged as in :meth:`left_by`. The noise in responses that the fit leaves
-        out is estimated from regressions on its scores; with many missing entries the noise in
-        responses of which the fit lacks something, from regressions on its predictors.
-        """
+        """The family of the responses in the loss with the parameters that a fit leaves."""
         loss = self.loss
         left = freedom_left(factors, _entries(loss), self.kept)
         linear = loss.null.linear
@@ -331,12 +324,10 @@ class Problem:
         """Linear predictors of all responses by the predictors of a fit, and degrees of freedom.
 
         A fit of too low a rank, or one that leaves a response out, would count what it lacks as
-        noise. The response would then count for little in the next fit, and no search would find
-        that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
-        With many missing entries, where this is not enough, every response is regressed on the
-        predictors of the fit, with no limit on the rank, unless these are too many. The regression
-        is used where an F test says that the fit lacks something; elsewhere the fit, which has
-        fewer coefficients, says more about the noise.
+        noise, and no later search would find that more is worthwhile. So a response that the fit
+        leaves out is regressed on its scores, and with many missing entries every response on the
+        predictors of the fit. The latter is used where an F test says that the fit lacks something;
+        elsewhere the fit, which has fewer coefficients, says more about the noise.
         """
         loss = self.loss
         steps = loss.column_steps(factors)
@@ -371,12 +362,8 @@ class Problem:
         """
         if self.target_scale is None or self.family is not None:
             return None
-        units = arrays.to_numpy(self.target_scale).astype(np.float64)
-        if self.live_columns is None:
-            return units
-        every = np.zeros(self.shape[1])
-        every[arrays.to_numpy(self.live_columns)] = units
-        return every
+        units = _scattered(self.target_scale, self.live_columns, self.shape[1])
+        return arrays.to_numpy(units).astype(np.float64)
 
     def with_target_units(self, units: np.ndarray) -> Problem:
         """The same problem with the responses divided by what :meth:`target_units` returned."""
@@ -404,11 +391,9 @@ class Problem:
         user = factors.compact()
         if self.target_scale is not None:
             user = user.with_column_units(self.target_scale)
-        if self.live_rows is not None:
-            user = Factors(arrays.scatter_rows(user.U, self.live_rows, self.shape[0]), user.V)
-        if self.live_columns is not None:
-            user = Factors(user.U, arrays.scatter_rows(user.V, self.live_columns, self.shape[1]))
-        user = user.with_units(self.columns.inverse_scale)
+        U = _scattered(user.U, self.live_rows, self.shape[0])
+        V = _scattered(user.V, self.live_columns, self.shape[1])
+        user = Factors(U, V).with_units(self.columns.inverse_scale)
         mean, loadings = self._free_coefficients(factors)
         intercept = arrays.zeros((user.shape[1],), like=user.V)
         if mean is not None:
@@ -425,9 +410,8 @@ class Problem:
             intercept = _centred(intercept, block)  # only differences between categories matter
             kept = None if kept is None else _centred(kept, block)
         if self.live_columns is not None:
-            ones = arrays.zeros((self.live_columns.shape[0],), intercept) + 1
-            alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
-            intercept = arrays.namespace(intercept).where(alive, intercept, self.intercepts)
+            own = arrays.take_rows(intercept, self.live_columns)
+            intercept = arrays.put_rows(self.intercepts + 0, self.live_columns, own)  # a copy
         return user, intercept, kept
 
     def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
@@ -435,8 +419,7 @@ class Problem:
         if self.family is None:
             return self.target_mean, None if self.kept is None else self.kept.loadings_y
         free = self.loss.at(factors if factors.rank else self.loss.null.factors).free
-        if self.live_columns is not None:
-            free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
+        free = _scattered(free.T, self.live_columns, self.shape[1]).T
         return (None, free) if self.columns.center is None else (free[0, :], free[1:, :])
 
     def start(self, start: Any) -> Any:
@@ -461,24 +444,6 @@ class Problem:
         if self.live_columns is not None:
             block = arrays.take_rows(block, self.live_columns)
         return block if self.target_scale is None else block / self.target_scale[:, None]
-
-
-def standardized_predictors(
-    data: TrainingData, center: bool, scale: bool
-) -> tuple[Design, Standardization, Array | None, KeptPredictors | None]:
-    """X in the solver's units, what was done to it, its columns in use, and the kept predictors."""
-    design, weight, kept, basis = data.design, data.sample_weight, None, None
-    if len(data.kept):
-        values = design.columns(arrays.indices(data.kept, design.prototype))
-        basis = kept_basis(values, like=design.prototype, sample_weight=weight, center=center)
-        kept = KeptPredictors(data.kept, values, basis)
-    columns = standardize(design, sample_weight=weight, center=center, scale=scale, kept=basis)
-    used = live(columns.scale) if scale else None
-    if kept is not None:
-        kept = replace(kept, loadings_x=columns.loadings)
-        used = kept.others(columns.scale)
-    X = columns.design if used is None else ColumnSubset(columns.design, used)
-    return X, columns, used, kept
 
 
 def _least_squares(
@@ -565,39 +530,31 @@ def live(scale: Array) -> Array | None:
     return None if len(live) in (0, scale.shape[0]) else arrays.indices(live, scale)
 
 
+def _scattered(block: Array, index: Array | None, count: int) -> Array:
+    """Rows in their places, with zeros between them; as they are without an index."""
+    return block if index is None else arrays.scatter_rows(block, index, count)
+
+
 def _all_constant(Y: Array, weight: Array | None) -> bool:
     """Whether every response has the same value in all rows of positive weight."""
     rows = Y if weight is None else arrays.take_rows(Y, arrays.true_positions(weight > 0))
     return bool(arrays.namespace(Y).all(rows == rows[:1, :]))
 
 
-def freedom_left(
-    factors: Factors, entries: np.ndarray, kept: KeptPredictors | None, shrunk: float = 0.0
-) -> np.ndarray:
-    """Entries of every response minus its share of the degrees of freedom, at least half.
-
-    ``shrunk`` is what a ridge takes from the number of rows.
-    """
+def freedom_left(factors: Factors, entries: np.ndarray, kept: KeptPredictors | None) -> np.ndarray:
+    """Entries of every response minus its share of the degrees of freedom, at least half."""
     share = np.zeros(factors.shape[1])
-    share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
+    share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
     free = 1 if kept is None else 1 + kept.rank
     return np.maximum(entries - free - share, entries / 2)
 
 
-def share_of_freedom(factors: Factors, shrunk: float = 0.0) -> float:
+def share_of_freedom(factors: Factors) -> float:
     """Degrees of freedom of a fit per response in use: (s₁ + s₂ − r)·r/s₂, 0 for rank 0."""
-    rows, columns = factors.row_support.shape[0] - shrunk, factors.column_support.shape[0]
+    rows, columns = factors.row_support.shape[0], factors.column_support.shape[0]
     if not columns:
         return 0.0
     return (rows + columns - factors.rank) * factors.rank / columns
-
-
-def _ridge_freedom(fit: Any, ridge: float) -> float:
-    """The degrees of freedom that a ridge takes from the rows of a fit by pursuit."""
-    root = getattr(fit, "root", None)
-    if not ridge or root is None or root.shape[0] == 0:
-        return 0.0
-    return root.shape[1] - root.shape[0] + ridge * arrays.norm(root) ** 2
 
 
 def _explains_more(

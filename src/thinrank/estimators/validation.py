@@ -74,10 +74,8 @@ _LAZY = {
 
 def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
     """Raise a ValueError if squares overflow, or all underflow; if ``scaled``, in any column."""
-    what, moments = f"{name} has entries", getattr(data, "column_moments", None)
-    if moments is not None:
-        largest = np.max(moments.lengths, initial=0.0)
-    elif isinstance(data, Dense):
+    what = f"{name} has entries"
+    if isinstance(data, Dense):
         xp, known = arrays.namespace(data.array), data.array
         if not arrays.all_finite(known):  # else no copy
             known = xp.where(xp.isnan(known), arrays.zeros((1,), known), known)
