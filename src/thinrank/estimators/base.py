@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_number, is_auto
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
+from thinrank.core.imports import import_optional
 from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.description import described, observed_r2
@@ -29,8 +31,6 @@ from thinrank.estimators.fit import SIZES, Found, fit_data, whole_fit
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import (
     always_kept,
-    as_frame,
-    check_given_sizes,
     check_magnitudes,
     check_new_X,
     check_parameters,
@@ -45,6 +45,7 @@ from thinrank.estimators.validation import (
     plain_responses,
     rows_of_data,
 )
+from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
     from thinrank.estimators.responses import Responses
@@ -214,8 +215,11 @@ class FactorModel(TransformerMixin, BaseEstimator):
         """
         from thinrank.estimators.summary import predicted_names
 
-        predicted = arrays.to_numpy(self.predict(X))
-        return as_frame(predicted, predicted_names(self), X)
+        names, predicted = predicted_names(self), arrays.to_numpy(self.predict(X))
+        columns = dict(zip(names, predicted.reshape(len(predicted), -1).T, strict=True))
+        if type(X).__module__.partition(".")[0] == "polars":
+            return import_optional("polars").DataFrame(columns)
+        return import_optional("pandas").DataFrame(columns, index=getattr(X, "index", None))
 
     def summary(
         self, max_rows: int = 10, feature_names: Any = None, response_names: Any = None
@@ -409,8 +413,18 @@ class SelectedModel(FactorModel):
         """Store what was compared."""
 
     def _check_sizes(self, shape: tuple[int, int], samples: int) -> None:
-        """Check sizes before any computation; ``shape`` is that of Θ."""
-        check_given_sizes(self, shape, samples)
+        """Check sizes and ridge; ``shape`` is that of Θ, without predictors that are kept."""
+        rank, rows, columns, ridge = (getattr(self, name) for name in (*SIZES, "ridge"))
+        if not is_auto(ridge):
+            check_number("ridge", ridge, 'a finite non-negative number or "auto"')
+        nothing = rank, rows, 0 if columns is None else columns
+        if all(isinstance(size, Integral) and size == 0 for size in nothing):
+            return  # the sizes of the zero matrix, as a search may return them
+        rank = 1 if is_auto(rank) else rank
+        rows, columns = (None if is_auto(size) else size for size in (rows, columns))
+        rows, columns = check_sizes(shape, rank, rows, columns, '; or "auto", or None for no limit')
+        limit = min(rows, columns, samples)
+        check_size("rank", rank, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
 
     def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
         """Store the fitted family, if the class has one."""

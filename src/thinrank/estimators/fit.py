@@ -453,7 +453,8 @@ def find_sizes(
         search, last = _in_units_of_noise(problem, space, splits_of, options, seed)
         if estimator.verbose > 0:
             update(1.0)
-    messages = _warnings(search, space, samples, _MEANS if problem.kept is None else _KEPT)
+    null = _MEANS if problem.kept is None else _KEPT
+    messages = list(_warnings(search, space, samples, null))
     return _found(space, last, messages, search.chosen, search)
 
 
@@ -578,36 +579,31 @@ def _at_most(values: Sequence[Any] | None, limit: int) -> list[Any] | None:
     ]
 
 
-def _warnings(search: Search, space: Space, samples: int, null: str) -> list[str]:
+def _warnings(search: Search, space: Space, samples: int, null: str) -> Iterator[str]:
     """What is known for free and makes the answer doubtful; ``null`` is the model of rank 0."""
-    messages = []
+    chosen, sizes = search.chosen, search.chosen.sizes
     if search.stopped:
         count = len(search.records)
-        messages.append(f"The search was stopped after {count} models; the best of them is kept.")
-    chosen = search.chosen
-    sizes = chosen.sizes
+        yield f"The search was stopped after {count} models; the best of them is kept."
     if sizes.rank == 0:
-        messages.append(
+        yield (
             f"No model predicts better than {null}, by the estimate that chooses the sizes: all "
             f"{'other ' * (null == _KEPT)}coefficients are zero."
         )
-        return messages
+        return
     if search.holds_out and not chosen.score < search.null_score:
-        messages.append(f"The chosen model predicts held-out rows no better than {null}.")
+        yield f"The chosen model predicts held-out rows no better than {null}."
     if 2 * sizes.rows > samples:
         part = " of a training part" if search.holds_out else ""
-        messages.append(
+        yield (
             f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "
             f"samples{part}: do not read it as a selection of predictors. With "
             'refit_rule="thinnest", or a limit such as row_sparsity=10, it keeps fewer.'
         )
     if len(space.ridges) > 1 and sizes.ridge == space.ridges[-1]:
-        messages.append(
+        yield (
             f"The chosen ridge, {sizes.ridge:.3g}, is the largest that was allowed: hardly "
             "anything can be predicted."
         )
     if len(space.rows) > 1 and sizes.rows == space.rows[-1] < search.shape[0]:
-        messages.append(
-            f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."
-        )
-    return messages
+        yield f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -280,33 +280,32 @@ class Problem:
         rest = [j for j in range(self.shape[1]) if j not in set(index)]
         return combined([family, self.family.take(rest)], [index, rest])
 
-    def doubts(self, factors: Factors) -> list[str]:
+    def doubts(self, factors: Factors) -> Iterator[str]:
         """That counts are overdispersed, or fitted probabilities or means 0 or 1 up to rounding."""
         if self.has_units.all():
-            return []
-        loss, messages = self.loss, list[str]()
+            return
+        loss = self.loss
         point = loss.at(factors) if factors.rank else loss.null
         left = freedom_left(factors, _entries(loss), self.kept)
         times = loss.family.overdispersion(loss.Y, point.linear, _relative_weights(loss), left)
         if times > 1:
-            messages.append(
+            yield (
                 f"The counts are overdispersed: their variance is about {times:.3g} times that of "
                 'the Poisson family. Use family="negative_binomial", for which sizes and held-out '
                 "deviances do not depend on a few large counts."
             )
         if factors.rank == 0:
-            return messages
+            return
         # of the predictors in use, without intercept and offset
         linear = arrays.to_numpy(point.scores @ (factors.V * loss.unit[:, None]).T)
         plain = ~loss.family.units_of(loss.shape[1]) & (arrays.to_numpy(loss.weights()) > 0)
         extreme = int(np.count_nonzero(plain & (np.abs(linear) > _SEPARATED)))
         if extreme:
-            messages.append(
+            yield (
                 f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
                 "probability or mean that is 0 up to rounding), so that without a ridge their "
                 "coefficients have no finite optimum. Use a larger ridge if their size matters."
             )
-        return messages
 
     def _family_after(self, factors: Factors) -> Family:
         """The family of the responses in the loss with the parameters that a fit leaves."""

@@ -27,18 +27,15 @@ from thinrank.core.checks import (
     check_callback,
     check_finite,
     check_flags,
-    check_number,
     check_range,
     is_auto,
     is_list,
     naming,
 )
 from thinrank.core.contracts import Design, is_design
-from thinrank.core.imports import import_optional
 from thinrank.designs import Dense, Operator, Sparse, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
-from thinrank.minimize import check_size, check_sizes
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.splits import is_small
@@ -446,21 +443,6 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(f'exchange must be True, False or "auto", got {exchange!r}')
 
 
-def check_given_sizes(estimator: Any, shape: tuple[int, int], samples: int) -> None:
-    """Check sizes and ridge; ``shape`` is that of Θ, without kept predictors."""
-    if not is_auto(estimator.ridge):
-        check_number("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
-    rank, rows, columns = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
-    nothing = rank, rows, 0 if columns is None else columns
-    if all(isinstance(size, Integral) and size == 0 for size in nothing):
-        return  # the sizes of the zero matrix, as a search may return them
-    rows, columns = (None if is_auto(size) else size for size in (rows, columns))
-    smallest = 1 if is_auto(rank) else rank
-    rows, columns = check_sizes(shape, smallest, rows, columns, '; or "auto", or None for no limit')
-    limit = min(rows, columns, samples)
-    check_size("rank", smallest, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
-
-
 def criterion_of(estimator: Any) -> Criterion | None:
     """The criterion that chooses the sizes; None for the error on held-out rows."""
     criterion = getattr(estimator, "criterion", "cv")  # the class with grids has no parameter
@@ -657,15 +639,3 @@ def _kind(dtype: Any) -> str:
     if text.startswith(("date", "time", "duration")):
         return "dates or times"
     return "text" if text in ("object", "str", "string", "utf8") else text
-
-
-def as_frame(values: np.ndarray, names: list[str], like: Any) -> Any:
-    """Predictions as a data frame of the library of ``like``, with its index."""
-    if values.ndim == 1:
-        values = values[:, None]
-    if type(like).__module__.partition(".")[0] == "polars":
-        polars = import_optional("polars")
-        return polars.DataFrame({name: values[:, j] for j, name in enumerate(names)})
-    return import_optional("pandas").DataFrame(
-        values, columns=names, index=getattr(like, "index", None)
-    )
