@@ -263,7 +263,7 @@ def _of_blocks(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
     return Problem(
         FormLoss(form, ridge=0.0),
         Standardization(X, mean_x if center else None, deviation_x if scale else None),
-        mean_y if center else None,
+        Standardization(Y, mean_y if center else None, None),
         target_scale,
         target_scale,
         live(part.deviation_x) if scale else None,
@@ -431,7 +431,7 @@ def find_sizes(
         training = {
             "center": estimator.fit_intercept,
             "scale": estimator.standardize,
-            "forced": None if problem.kept is None else problem.kept.values,
+            "forced": problem.forced,
             "filled": problem.filled(data) if isinstance(data.design, MeanFilled) else None,
         }
         return [
@@ -475,7 +475,7 @@ def _space(
         most_rows = most_at_once(loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1)))
     return make_space(
         loss.shape,
-        samples if problem.kept is None else max(samples - problem.kept.rank, 1),
+        samples if problem.kept is None else max(samples - problem.kept.basis.shape[1], 1),
         ranks=_at_most(ranks, min(p, k)),
         rows=_at_most(rows, p),
         columns=_at_most(columns, k),

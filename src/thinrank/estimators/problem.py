@@ -99,37 +99,6 @@ class FitResult(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class KeptPredictors:
-    """The columns Z of X that are always kept, and what they explain of X and Y."""
-
-    index: np.ndarray  # their sorted indices
-    values: Array  # (n_samples, n_kept) Z
-    basis: KeptBasis  # the basis of Z, centered if there is an intercept
-    # loadings of X and, for least squares, of Y, in the user's units; None before they are computed
-    loadings_x: Array | None = None
-    loadings_y: Array | None = None
-
-    @property
-    def rank(self) -> int:
-        """Number of coefficients per response that can be told apart."""
-        return self.basis.basis.shape[1]
-
-    def others(self, scale: Array) -> Array:
-        """Sorted indices of the other predictors that have a positive scale; all if none has."""
-        others = np.setdiff1d(np.arange(scale.shape[0]), self.index)
-        live = others[arrays.to_numpy(scale)[others] > 0]
-        return arrays.indices(live if len(live) else others, scale)
-
-    def coefficients(self, factors: Factors, loadings: Any) -> Array:
-        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others.
-
-        ``loadings`` are those of the responses, or of their linear predictors.
-        """
-        own = loadings - (self.loadings_x @ factors.U) @ factors.V.T
-        return self.basis.coefficients(own).T
-
-
-@dataclass(frozen=True, eq=False)
 class Problem:
     """Centred, scaled and weighted data as a loss.
 
@@ -145,7 +114,7 @@ class Problem:
     # in the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
     loss: Any
     columns: Standardization  # what was done to X
-    target_mean: Array | None  # (k,) what was taken out of Y
+    targets: Standardization | None  # what was taken out of Y in least squares
     # (n_live_targets,) what the responses were divided by, and their standard deviations; None if
     # they are not scaled
     target_scale: Any
@@ -155,7 +124,8 @@ class Problem:
     live_rows: Array | None
     live_columns: Array | None
     shape: tuple[int, int]  # shape of Θ in the user's units, (p, k)
-    kept: KeptPredictors | None = None  # the predictors that are always kept
+    forced: Array | None = None  # (n_samples, n_kept) predictors that are always kept
+    kept: KeptBasis | None = None  # their basis, centered if there is an intercept
     family: Any = None  # the Family of all responses; None for least squares
     intercepts: Array | None = None  # (k,) linear predictors of constant responses of a family
     rescales: bool = False  # whether noise levels or dispersions are estimated from fits
@@ -169,31 +139,32 @@ class Problem:
 
         ``scale`` says whether the responses of least squares are scaled, too.
         """
-        design, weight, kept, basis = data.design, data.sample_weight, None, None
+        design, weight, forced, kept = data.design, data.sample_weight, None, None
         if len(data.kept):
-            values = design.columns(arrays.indices(data.kept, design.prototype))
-            basis = kept_basis(
-                values, like=design.prototype, sample_weight=weight, center=fit_intercept
-            )
-            kept = KeptPredictors(data.kept, values, basis)
+            forced = design.columns(arrays.indices(data.kept, design.prototype))
+            options = {"sample_weight": weight, "center": fit_intercept}
+            kept = kept_basis(forced, like=design.prototype, **options)
         columns = standardize(
             design,
             sample_weight=weight,
             center=fit_intercept,
             scale=standardize_columns,
-            kept=basis,
+            kept=kept,
         )
         live_rows = live(columns.scale) if standardize_columns else None
-        if kept is not None:
-            kept = replace(kept, loadings_x=columns.loadings)
-            live_rows = kept.others(columns.scale)
+        if kept is not None:  # the others, without those that are explained, unless all are
+            others = np.setdiff1d(np.arange(design.shape[1]), data.kept)
+            left = others[arrays.to_numpy(columns.scale)[others] > 0]
+            live_rows = arrays.indices(left if len(left) else others, columns.scale)
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         if data.family is None:
             found = _least_squares(data, X, kept, center=fit_intercept, scale=scale)
         else:
             found = _any_family(data, X, kept, center=fit_intercept, plain=not standardize_columns)
         shape = design.shape[1], data.Y.shape[1]
-        return cls(columns=columns, live_rows=live_rows, shape=shape, **found)
+        return cls(
+            columns=columns, live_rows=live_rows, shape=shape, forced=forced, kept=kept, **found
+        )
 
     # ------------------------------------------------------------------ what a search asks
 
@@ -340,7 +311,7 @@ class Problem:
         rows = factors.row_support
         if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
             return linear, freedom
-        entries, free = _entries(loss), 1 if self.kept is None else 1 + self.kept.rank
+        entries, free = _entries(loss), 1 if self.kept is None else 1 + self.kept.basis.shape[1]
         left = entries - free - rows.shape[0]
         whole = _regressed(loss, rows)
         lacks = _explains_more(loss, linear, whole, freedom, left) & (left >= _LEAST_LEFT * entries)
@@ -400,9 +371,10 @@ class Problem:
             intercept = mean - user.V @ (user.rows_in_use.T @ means)
         kept = None
         if self.kept is not None:
-            kept = self.kept.coefficients(user, loadings)
+            own = loadings - (self.columns.loadings @ user.U) @ user.V.T
+            kept = self.kept.coefficients(own).T
             if mean is not None:
-                intercept = intercept - kept @ self.kept.basis.center
+                intercept = intercept - kept @ self.kept.center
         if self.family is None:
             return user, intercept, kept
         for block in self.family.blocks(self.shape[1]):
@@ -415,8 +387,8 @@ class Problem:
 
     def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
         """Intercepts of centered predictors, and loadings of the kept ones; None for none."""
-        if self.family is None:
-            return self.target_mean, None if self.kept is None else self.kept.loadings_y
+        if self.targets is not None:
+            return self.targets.center, self.targets.loadings
         free = self.loss.at(factors if factors.rank else self.loss.null.factors).free
         free = _scattered(free.T, self.live_columns, self.shape[1]).T
         return (None, free) if self.columns.center is None else (free[0, :], free[1:, :])
@@ -446,14 +418,11 @@ class Problem:
 
 
 def _least_squares(
-    data: TrainingData, X: Design, kept: KeptPredictors | None, *, center: bool, scale: bool
+    data: TrainingData, X: Design, kept: KeptBasis | None, *, center: bool, scale: bool
 ) -> dict[str, Any]:
     """Least squares of complete responses, in units of their standard deviations."""
     Y, weight = data.Y, data.sample_weight
-    basis = None if kept is None else kept.basis
-    responses = standardize(Dense(Y), sample_weight=weight, center=center, scale=scale, kept=basis)
-    if kept is not None:
-        kept = replace(kept, loadings_y=responses.loadings)
+    responses = standardize(Dense(Y), sample_weight=weight, center=center, scale=scale, kept=kept)
     targets, live_columns, deviations = responses.design, None, None
     if scale and arrays.norm(responses.scale) > 0:
         live_columns, deviations = live(responses.scale), responses.scale
@@ -464,17 +433,16 @@ def _least_squares(
         deviations = arrays.take_rows(deviations, live_columns)
     return {
         "loss": LeastSquares(X, targets, sample_weight=weight),
-        "target_mean": responses.center,
+        "targets": responses,
         "target_scale": deviations,
         "deviations": deviations,
         "live_columns": live_columns,
-        "kept": kept,
         "rescales": deviations is not None and targets.shape[1] > 1,
     }
 
 
 def _any_family(
-    data: TrainingData, X: Design, kept: KeptPredictors | None, *, center: bool, plain: bool
+    data: TrainingData, X: Design, kept: KeptBasis | None, *, center: bool, plain: bool
 ) -> dict[str, Any]:
     """The loss of a generalized linear model, without responses that are constant.
 
@@ -498,7 +466,7 @@ def _any_family(
         entry_weight=entries,
         sample_weight=data.sample_weight,
         offset=data.offset,
-        free=free_columns(data.design, center, None if kept is None else kept.basis.basis),
+        free=free_columns(data.design, center, None if kept is None else kept.basis),
         least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
     )
     plain = plain and type(family) is Gaussian and family.scale is None
@@ -512,11 +480,10 @@ def _any_family(
         loss = _in_own_units(loss, family)
     return {
         "loss": loss,
-        "target_mean": None,
+        "targets": None,
         "target_scale": loss.unit,
         "deviations": deviations,
         "live_columns": live_columns,
-        "kept": kept,
         "family": every,
         "intercepts": intercepts,
         "rescales": rescales,
@@ -540,11 +507,11 @@ def _all_constant(Y: Array, weight: Array | None) -> bool:
     return bool(arrays.namespace(Y).all(rows == rows[:1, :]))
 
 
-def freedom_left(factors: Factors, entries: np.ndarray, kept: KeptPredictors | None) -> np.ndarray:
+def freedom_left(factors: Factors, entries: np.ndarray, kept: KeptBasis | None) -> np.ndarray:
     """Entries of every response minus its share of the degrees of freedom, at least half."""
     share = np.zeros(factors.shape[1])
     share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
-    free = 1 if kept is None else 1 + kept.rank
+    free = 1 if kept is None else 1 + kept.basis.shape[1]
     return np.maximum(entries - free - share, entries / 2)
 
 
