@@ -328,7 +328,7 @@ def fit_rounds(
         ended = found.status.outcome is Outcome.STOPPED or supports == before
         if ended or not (fits_left and problem.noise_matters(rows, ridge)):
             break
-        again = problem.left_by(found.state)
+        again = problem.left_by(found.state, rows, ridge)
         if again is problem and now is bound:
             break
         begin = as_start(again.start(start), solver.exchanges_rows)
@@ -453,8 +453,8 @@ def find_sizes(
         search, last = _in_units_of_noise(problem, space, splits_of, options, seed)
         if estimator.verbose > 0:
             update(1.0)
-    null = _MEANS if problem.kept is None else _KEPT
-    messages = list(_warnings(search, space, samples, null))
+    without = _MEANS if problem.kept is None else _KEPT
+    messages = list(_warnings(search, space, samples, without))
     return _found(space, last, messages, search.chosen, search)
 
 

@@ -110,8 +110,8 @@ class Problem:
 
     # least squares for squared errors of complete responses, whose means are taken out; otherwise
     # a generalized linear model, with intercepts of its own and columns of Θ in units of the
-    # information that an entry of their response has without predictors;
-    # in the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
+    # information that an entry of their response has without predictors. In the solver's units:
+    # Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
     loss: Any
     columns: Standardization  # what was done to X
     targets: Standardization | None  # what was taken out of Y in least squares
@@ -127,7 +127,7 @@ class Problem:
     forced: Array | None = None  # (n_samples, n_kept) predictors that are always kept
     kept: KeptBasis | None = None  # their basis, centered if there is an intercept
     family: Any = None  # the Family of all responses; None for least squares
-    intercepts: Array | None = None  # (k,) linear predictors of constant responses of a family
+    intercepts: Any = None  # (k,) linear predictors of constant responses of a family
     rescales: bool = False  # whether noise levels or dispersions are estimated from fits
     moments: Any = None  # a form of all rows, in the units of the first fit, if not in memory
 
@@ -140,17 +140,11 @@ class Problem:
         ``scale`` says whether the responses of least squares are scaled, too.
         """
         design, weight, forced, kept = data.design, data.sample_weight, None, None
+        options: Any = {"sample_weight": weight, "center": fit_intercept}
         if len(data.kept):
             forced = design.columns(arrays.indices(data.kept, design.prototype))
-            options = {"sample_weight": weight, "center": fit_intercept}
             kept = kept_basis(forced, like=design.prototype, **options)
-        columns = standardize(
-            design,
-            sample_weight=weight,
-            center=fit_intercept,
-            scale=standardize_columns,
-            kept=kept,
-        )
+        columns = standardize(design, **options, scale=standardize_columns, kept=kept)
         live_rows = live(columns.scale) if standardize_columns else None
         if kept is not None:  # the others, without those that are explained, unless all are
             others = np.setdiff1d(np.arange(design.shape[1]), data.kept)
@@ -208,7 +202,7 @@ class Problem:
             few = 2 * rows <= self.loss.observations / self.loss.shape[1]
         return self.rescales and few
 
-    def left_by(self, fit: Any) -> Problem:
+    def left_by(self, fit: Any, rows: int = 0, ridge: float = 0.0) -> Problem:
         """The problem in units of the noise levels or dispersions that a fit leaves.
 
         The same problem if the noise of least squares differs too little for another fit, apart
@@ -220,7 +214,8 @@ class Problem:
             return replace(self, loss=loss, target_scale=loss.unit)
         n, k = self.loss.samples, self.loss.shape[1]
         squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
-        left = freedom_left(fit.factors, np.full(k, n), self.kept)
+        shrunk = _ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
+        left = freedom_left(fit.factors, np.full(k, n), self.kept, shrunk)
         own = arrays.to_numpy(self.target_scale)
         scale = self._averaged(np.sqrt(np.maximum(squares, 0.0) / left) * own, left)
         change = float(np.std(np.log(scale / own)))
@@ -507,20 +502,33 @@ def _all_constant(Y: Array, weight: Array | None) -> bool:
     return bool(arrays.namespace(Y).all(rows == rows[:1, :]))
 
 
-def freedom_left(factors: Factors, entries: np.ndarray, kept: KeptBasis | None) -> np.ndarray:
-    """Entries of every response minus its share of the degrees of freedom, at least half."""
+def freedom_left(
+    factors: Factors, entries: np.ndarray, kept: KeptBasis | None, shrunk: float = 0.0
+) -> np.ndarray:
+    """Entries of every response minus its share of the degrees of freedom, at least half.
+
+    ``shrunk`` is what a ridge takes from the number of rows.
+    """
     share = np.zeros(factors.shape[1])
-    share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
+    share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
     free = 1 if kept is None else 1 + kept.basis.shape[1]
     return np.maximum(entries - free - share, entries / 2)
 
 
-def share_of_freedom(factors: Factors) -> float:
+def share_of_freedom(factors: Factors, shrunk: float = 0.0) -> float:
     """Degrees of freedom of a fit per response in use: (s₁ + s₂ − r)·r/s₂, 0 for rank 0."""
-    rows, columns = factors.row_support.shape[0], factors.column_support.shape[0]
+    rows, columns = factors.row_support.shape[0] - shrunk, factors.column_support.shape[0]
     if not columns:
         return 0.0
     return (rows + columns - factors.rank) * factors.rank / columns
+
+
+def _ridge_freedom(fit: Any, ridge: float) -> float:
+    """The degrees of freedom that a ridge takes from the rows of a fit by pursuit."""
+    root = getattr(fit, "root", None)
+    if not ridge or root is None or root.shape[0] == 0:
+        return 0.0
+    return root.shape[1] - root.shape[0] + ridge * arrays.norm(root) ** 2
 
 
 def _explains_more(
