@@ -146,7 +146,15 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
     ``single`` says whether y was a vector, and ``names`` are those of the responses.
     """
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
-    problem = problem_of(estimator, solver, data)
+    if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
+        problem = _of_blocks(estimator, solver, data)
+    else:
+        problem = Problem.prepare(
+            data,
+            fit_intercept=estimator.fit_intercept,
+            standardize_columns=estimator.standardize,
+            scale=estimator.standardize and solver.adapts_to_units,
+        )
     grid = estimator._grid()
     if grid is None:
         found = Found({name: getattr(estimator, name) for name in SIZES}, problem)
@@ -213,18 +221,6 @@ def _are_counts(Y: Any) -> bool:
         return False
     whole = bool(np.all(Y >= 0)) and np.array_equal(Y, np.round(Y))
     return whole and bool(Y.max() > 10) and bool(np.mean(Y == 0) >= 0.1)
-
-
-def problem_of(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
-    """The problem of an estimator; that of row blocks is made from moments."""
-    if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
-        return _of_blocks(estimator, solver, data)
-    return Problem.prepare(
-        data,
-        fit_intercept=estimator.fit_intercept,
-        standardize_columns=estimator.standardize,
-        scale=estimator.standardize and solver.adapts_to_units,
-    )
 
 
 def _of_blocks(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
@@ -512,7 +508,14 @@ def _in_units_of_noise(
         last = found.sizes if found.sizes.rank else None
         if search.stopped or last is None:
             break
-        before, scaled = search, _left_by(problem, found, options["solver"], seed)
+        quick = replace(options["solver"], thorough=False)
+        exchange, ridge = last.exchange, last.ridge
+        fit, scaled = fit_rounds(
+            problem, quick, last[:3], ridge, exchange=exchange, random_state=seed
+        )
+        if problem.family is not None and fit.factors.rank:
+            scaled = scaled.left_by(fit)
+        before = search
     if search is None or not search.stopped:
         splits, part = splits_of(scaled.loss), (looks * step, 1.0)
         search = Search(splits, space, records=records, part=part, **options)
@@ -520,16 +523,6 @@ def _in_units_of_noise(
     if search.stopped and search.best.sizes.rank == 0 and before is not None:
         before.stopped, search = True, before  # it was stopped before the first model
     return search, scaled
-
-
-def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
-    """The problem with the noise levels or dispersions that a model leaves."""
-    sizes, quick = found.sizes, replace(solver, thorough=False)
-    ridge, exchange = sizes.ridge, sizes.exchange
-    fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)
-    if problem.family is not None and fit.factors.rank:
-        return last.left_by(fit)
-    return last
 
 
 def automatic_ridges(curvatures: Array) -> list[float]:

@@ -85,8 +85,12 @@ def numeric_responses(
     if weight is not None:
         observed = observed & (weight > 0)
     everything = bool(xp.all(observed))
-    if not everything:
-        _check_observed(observed, labels)
+    empty = np.flatnonzero(~arrays.to_numpy(xp.any(observed, axis=0)))
+    if len(empty):
+        raise ValueError(
+            f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
+            f"none: {first_few(repr(labels[j]) for j in empty)}; remove them from Y"
+        )
     filled = xp.where(observed, Y, arrays.zeros((1,), Y))
     family.check(filled, observed, labels)
     if weight is None:
@@ -183,18 +187,6 @@ def _float(name: str, values: Any) -> np.ndarray:
     with naming(name):
         values = arrays.to_numpy(values) if arrays.is_array(values) else values
         return np.asarray(values, np.float64)
-
-
-def _check_observed(observed: Array, labels: Sequence[str]) -> None:
-    """Raise an error for a response without observed entries."""
-    present = arrays.to_numpy(observed)
-    empty = np.flatnonzero(~present.any(axis=0))
-    if len(empty):
-        names = first_few(repr(labels[int(j)]) for j in empty)
-        raise ValueError(
-            f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
-            f"none: {names}; remove them from Y"
-        )
 
 
 def _columns(Y: Any) -> list[np.ndarray]:

@@ -278,11 +278,13 @@ def _validated(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Any:
 def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     """An operator, a Design or an array of another library as a Design.
 
-    Row blocks that are small are read into memory.
+    Row blocks that are small are read into memory, and so are those with few rows: then models with
+    more predictors than rows are compared, which need inner products of rows.
     """
     if isinstance(X, RowBlocks):
-        names = X.names
-        design: Design = X if reads_in_blocks(X) else Dense(X.everything())
+        names, small = X.names, X.is_local and is_small(*X.shape, X.prototype.itemsize)
+        stays = X.shape[0] > MOST_ROWS and not small
+        design: Design = X if stays else Dense(X.everything())
         X = getattr(design, "array", None)
     else:
         design = as_design(X)
@@ -522,16 +524,6 @@ def lazy_rows(name: str, data: Any) -> Any:
     from thinrank.designs.dask_blocks import DaskBlocks  # imports Dask
 
     return DaskBlocks(data, name=name)
-
-
-def reads_in_blocks(X: RowBlocks) -> bool:
-    """Whether X stays in blocks; small data, and data with few rows, are read into memory.
-
-    With at most 2000 rows models with more predictors than rows are compared, which need inner
-    products of rows.
-    """
-    small = X.is_local and is_small(*X.shape, X.prototype.itemsize)
-    return X.shape[0] > MOST_ROWS and not small
 
 
 def column_names(Y: Any) -> np.ndarray | None:
