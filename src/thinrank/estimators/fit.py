@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from numbers import Integral
@@ -308,12 +308,9 @@ def fit_rounds(
     fits_left = 3 if problem.family is None else 6
     while True:
         loss = problem.loss.with_ridge(ridge)
-        with ExitStack() as bar:
-            report = callback
-            if verbose > 0:
-                text = "objective {0.objective:.6g}  change {0.change:.1e}".format
-                shown = with_progress_bar(callback, text, "fitting", solver.max_iter, show=True)
-                report = bar.enter_context(shown)
+        text = "objective {0.objective:.6g}  change {0.change:.1e}".format
+        shown = callback, text, "fitting", solver.max_iter
+        with with_progress_bar(*shown, show=verbose > 0) as report:
             found = solve(loss, now, begin, seed_from(random_state), report)
         fits_left -= 1
         if found is None or not found.state.factors.rank:
@@ -434,21 +431,19 @@ def find_sizes(
             held_out_splits(loss, indices, **training, **fits) for indices in partitions[:count]
         ]
 
-    options = {
+    options: dict[str, Any] = {
         "rule": estimator.refit_rule,
         "rows": n,
         "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
         "n_jobs": estimator.n_jobs,
         "callback": estimator.callback,
     }
-    with ExitStack() as bar:
-        if estimator.verbose > 0:
-            shown = progress_bar("choosing sizes", 1.0, count=False, time_left=True)
-            update = bar.enter_context(shown)
+    shows = estimator.verbose > 0
+    with progress_bar("choosing sizes", 1.0, show=shows, count=False, time_left=True) as update:
+        if shows:
             options["progress"] = lambda share, text: update(share, text=text)
         search, last = _in_units_of_noise(problem, space, splits_of, options, seed)
-        if estimator.verbose > 0:
-            update(1.0)
+        update(1.0)
     without = _MEANS if problem.kept is None else _KEPT
     messages = list(_warnings(search, space, samples, without))
     return _found(space, last, messages, search.chosen, search)
