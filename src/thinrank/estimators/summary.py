@@ -336,9 +336,10 @@ def sentences(found: Findings) -> Iterator[str]:
     """What was found."""
     kept = listed([found.predictor_names[i] for i in found.kept]) if len(found.kept) else ""
     if not found.rank:
-        same = "the same for all samples" if found.share_of == "deviance" else ""
-        null = f"from {kept} only" if kept else same or "the mean of each response"
-        yield f"No predictor was selected: the model predicts {null}."
+        by_deviance = found.share_of == "deviance"
+        null = "the same for all samples" if by_deviance else "the mean of each response"
+        predicts = f"from {kept} only" if kept else null
+        yield f"No predictor was selected: the model predicts {predicts}."
         return
     yield _sizes(found)
     if kept:
@@ -351,7 +352,7 @@ def sentences(found: Findings) -> Iterator[str]:
         yield from (_factor(found, j) for j in range(min(found.rank, _MOST)))
         if found.rank > _MOST:
             rest = percent(float(found.shares[_MOST:].sum()))
-            yield f"The rest explains {rest}."
+            yield f"The rest of the {found.rank} factors explains {rest}."
     several = len(found.response_names) > 1 and found.noun != "class"
     held_out = ""
     if found.held_out_r2 is not None:
@@ -374,7 +375,20 @@ def cautions(found: Findings) -> Iterator[str]:
     """What to distrust."""
     yield from found.warnings
     if found.rank:
-        yield from _crowded(found)
+        if found.held_out_r2 is None:
+            how = "chosen by a criterion on the training rows" if found.by_criterion else "given"
+            yield (
+                f"The sizes were {how}, so that there is no held-out {found.measure}; new samples "
+                "are predicted less well than the training rows. Use cross_val_score to see how "
+                "much."
+            )
+        count = len(found.selected)
+        said = any("more than half of the" in message for message in found.warnings)
+        if 2 * count > found.n_samples and not said:
+            yield (
+                f"The model has {count} predictors for {found.n_samples} samples: do not read it "
+                "as a selection of predictors."
+            )
         yield from _too_optimistic(found)
     if found.n_samples < _FEW_SAMPLES:
         yield (
@@ -457,23 +471,6 @@ def _relation(found: Findings, names: Sequence[str], loadings: np.ndarray) -> st
 def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str]]:
     named = strongest(loadings, names)
     return [n for n, size in named if size > 0], [n for n, size in named if size < 0]
-
-
-def _crowded(found: Findings) -> Iterator[str]:
-    """Sizes that were not chosen by held-out rows, and many predictors for few samples."""
-    if found.held_out_r2 is None:
-        how = "chosen by a criterion on the training rows" if found.by_criterion else "given"
-        yield (
-            f"The sizes were {how}, so that there is no held-out {found.measure}; new samples are "
-            "predicted less well than the training rows. Use cross_val_score to see how much."
-        )
-    count = len(found.selected)
-    said = any("more than half of the" in message for message in found.warnings)
-    if 2 * count > found.n_samples and not said:
-        yield (
-            f"The model has {count} predictors for {found.n_samples} samples: do not read it as a "
-            "selection of predictors."
-        )
 
 
 def _too_optimistic(found: Findings) -> Iterator[str]:
