@@ -157,9 +157,10 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
         )
     grid = estimator._grid()
     if grid is None:
-        found = Found({name: getattr(estimator, name) for name in SIZES}, problem)
-        found.params["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
-        found.params["exchange"] = is_auto(estimator.exchange) or estimator.exchange
+        given = {name: getattr(estimator, name) for name in SIZES}
+        given["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
+        given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
+        found = Found(given, problem)
     else:
         found = find_sizes(estimator, problem, data, solver, grid)
         estimator._keep_search(found)
