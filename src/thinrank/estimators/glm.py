@@ -193,7 +193,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
             Linear predictors.
         """
-        linear = self._with_offset(X, offset)[0]
+        linear, _ = self._with_offset(X, offset)
         return linear[:, 0] if self._single_target else linear
 
     def _with_offset(self, X: Any, offset: Any) -> tuple[Array, Array]:
@@ -216,7 +216,8 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
             Means.
         """
-        means = self.family_.mean(self._with_offset(X, offset)[0])
+        linear, _ = self._with_offset(X, offset)
+        means = self.family_.mean(linear)
         return means[:, 0] if self._single_target else means
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
