@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_number, is_auto
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
+from thinrank.core.imports import import_optional
 from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.description import described, observed_r2
@@ -29,7 +31,6 @@ from thinrank.estimators.fit import SIZES, Found, fit_data, whole_fit
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import (
     always_kept,
-    as_frame,
     check_magnitudes,
     check_new_X,
     check_parameters,
@@ -44,6 +45,7 @@ from thinrank.estimators.validation import (
     plain_responses,
     rows_of_data,
 )
+from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
     from thinrank.estimators.responses import Responses
@@ -106,9 +108,10 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
         self.held_out_r2_ = result.held_out_r2
         self.warnings_ = [*result.messages, *imputed_message(self, data.design)]
-        if result.status is not None:
-            self.best_params_, self.search_ = result.params, result.search
-            self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
+        if result.history is not None:
+            self.best_params_, self.search_ = result.params, list(result.search)
+            self.n_iter_, self.status_ = len(result.history), result.status
+            self.history_ = result.history
             self._target_units = result.target_units
             keep_or_delete(self, "target_names_in_", names)
 
@@ -212,8 +215,11 @@ class FactorModel(TransformerMixin, BaseEstimator):
         """
         from thinrank.estimators.summary import predicted_names
 
-        predicted = arrays.to_numpy(self.predict(X))
-        return as_frame(predicted, predicted_names(self), X)
+        names, predicted = predicted_names(self), arrays.to_numpy(self.predict(X))
+        columns = dict(zip(names, predicted.reshape(len(predicted), -1).T, strict=True))
+        if type(X).__module__.partition(".")[0] == "polars":
+            return import_optional("polars").DataFrame(columns)
+        return import_optional("pandas").DataFrame(columns, index=getattr(X, "index", None))
 
     def summary(
         self, max_rows: int = 10, feature_names: Any = None, response_names: Any = None
@@ -236,10 +242,10 @@ class FactorModel(TransformerMixin, BaseEstimator):
         Summary
             ``print`` shows it; ``to_frame`` returns its tables as data frames.
         """
-        from thinrank.estimators.summary import Summary, findings
+        from thinrank.estimators.summary import Findings, Summary
 
         check_is_fitted(self, "factors_")
-        return Summary(findings(self, feature_names, response_names), max_rows)
+        return Summary(Findings(self, feature_names, response_names), max_rows)
 
     def _repr_html_inner(self) -> str:
         """The diagram of scikit-learn, and what was found."""
@@ -372,7 +378,8 @@ class SelectedModel(FactorModel):
             weight, kept = check_weights(sample_weight, design), always_kept(self)
             Y, single, responses = self._responses(design, y, names, **entries)
             sizes = design.shape[1] - len(kept), Y.shape[1]
-            self._check_parameters(sizes, rows_of_data(design, weight))
+            check_parameters(self)
+            self._check_sizes(sizes, rows_of_data(design, weight))
             design = imputed(self, design, weight)
             in_blocks = isinstance(design, RowBlocks) and responses is None and not len(kept)
             if not in_blocks:
@@ -405,9 +412,19 @@ class SelectedModel(FactorModel):
     def _keep_search(self, found: Found) -> None:
         """Store what was compared."""
 
-    def _check_parameters(self, shape: tuple[int, int], samples: int) -> None:
-        """Check parameters before any computation; ``shape`` is that of Θ."""
-        check_parameters(self, shape, samples)
+    def _check_sizes(self, shape: tuple[int, int], samples: int) -> None:
+        """Check sizes and ridge; ``shape`` is that of Θ, without predictors that are kept."""
+        rank, rows, columns, ridge = (getattr(self, name) for name in (*SIZES, "ridge"))
+        if not is_auto(ridge):
+            check_number("ridge", ridge, 'a finite non-negative number or "auto"')
+        nothing = rank, rows, 0 if columns is None else columns
+        if all(isinstance(size, Integral) and size == 0 for size in nothing):
+            return  # the sizes of the zero matrix, as a search may return them
+        rank = 1 if is_auto(rank) else rank
+        rows, columns = (None if is_auto(size) else size for size in (rows, columns))
+        rows, columns = check_sizes(shape, rank, rows, columns, '; or "auto", or None for no limit')
+        limit = min(rows, columns, samples)
+        check_size("rank", rank, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
 
     def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
         """Store the fitted family, if the class has one."""

@@ -12,9 +12,7 @@ from scipy.stats import rankdata
 from thinrank.core.checks import check_number
 from thinrank.estimators.fit import Found
 from thinrank.estimators.regressor import SelectedRegressor
-from thinrank.estimators.validation import check_exchange
-from thinrank.minimize import as_solver, as_start
-from thinrank.selection.choice import check_refit_rule, deviations
+from thinrank.selection.choice import deviations
 from thinrank.selection.space import as_choices, check_axes
 
 
@@ -31,14 +29,11 @@ class SparseReducedRankRegressorCV(SelectedRegressor):
     ranks : sequence of int or None, default=None
         Ranks to choose from; None for all possible ranks. Rank 0, which predicts the means, is
         included only with None.
-    row_sparsities : sequence of (int or None), or None, default=None
-        Numbers of predictors to choose from; None for all possible numbers, ``[None]`` for no
-        limit.
-    column_sparsities : sequence of (int or None), or None, default=None
-        Numbers of responses to choose from; None for all possible numbers, ``[None]`` for no
-        limit. If ``ranks``, ``row_sparsities`` and ``column_sparsities`` are all given and their
-        grid with the ridges has at most 100 points, all of them are tried, with exchanges of
-        predictors unless ``exchange=False``.
+    row_sparsities, column_sparsities : sequence of (int or None), or None, default=None
+        Numbers of predictors and of responses to choose from; None for all possible numbers,
+        ``[None]`` for no limit. If these and ``ranks`` are given and their grid with the ridges has
+        at most 100 points, all of them are tried, with exchanges of predictors unless
+        ``exchange=False``.
     ridges : sequence of float or None, default=None
         Ridges to choose from; None for 0 and 22 values between 1e-5 and 100 times the
         mean curvature of the loss.
@@ -72,14 +67,12 @@ random_state, n_jobs, verbose, callback
         are negative mean squared errors over all responses, on the splits of ``cv`` without the
         further partitions. With ``standardize=True`` they are in units of the noise in each
         response, not of Y, and only serve to compare these models.
-    search_ : list of Record
-        One record per model that was tried.
     n_splits_ : int
         Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_, \
 factor_means_, factor_scale_, explained_variance_ratio_, r2_, held_out_r2_, n_samples_, \
-feature_scale_, target_scale_, warnings_, n_passes_, n_iter_, status_, history_, imputed_means_, \
-feature_categories_, n_features_in_, feature_names_in_, target_names_in_
+feature_scale_, target_scale_, warnings_, search_, n_passes_, n_iter_, status_, history_, \
+imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
 
     Warns
@@ -103,11 +96,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     column_sparsities: Sequence[int | None] | None = None
     ridges: Sequence[float] | None = None
 
-    def _check_parameters(self, shape: tuple[int, int], samples: int) -> None:
-        check_refit_rule(self.refit_rule)
-        check_exchange(self.exchange)
-        solver = as_solver(self.solver, self.max_iter, self.tol)
-        as_start(self.start, solver.exchanges_rows)
+    def _check_sizes(self, shape: tuple[int, int], samples: int) -> None:
         check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
 
     def _grid(self) -> Sequence[Sequence[Any] | None]:
@@ -128,19 +117,18 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
             )
         scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
         mean, deviation = scores.mean(axis=1), deviations(scores)
-        params = [found.space.params(e.sizes) for e in evaluations]
+        params = found.tried
         self.cv_results_ = {
             "mean_fit_time": np.asarray([e.seconds / scores.shape[1] for e in evaluations]),
             **{
                 f"param_{key}": np.ma.MaskedArray([p[key] for p in params], dtype=object)
                 for key in params[0]
             },
-            "params": params,
+            "params": list(params),
             **{f"split{i}_test_score": scores[:, i] for i in range(scores.shape[1])},
             "mean_test_score": mean,
             "std_test_score": deviation,
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
-        chosen = found.chosen.sizes
-        self.best_index_ = next(i for i, e in enumerate(evaluations) if e.sizes == chosen)
+        self.best_index_ = params.index(found.params)
         self.best_score_ = float(mean[self.best_index_])

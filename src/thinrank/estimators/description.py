@@ -34,10 +34,8 @@ def described(
     scales = _scales(data, result, center, standardize)
     scale = arrays.from_numpy(scales.canonical, result.factors.V)
     feature_scale, moments = result.feature_scale, result.moments
-    if moments is None:
-        found = _canonical(result.factors, design, weight, scale, center)
-    else:
-        found = _canonical_by_moments(result.factors, moments, scale)
+    found = _canonical(result.factors, data, moments, scale, center)
+    if moments is not None:
         feature_scale = moments.part.deviation_x
     values = design.columns(arrays.indices(kept, design.prototype)) if len(kept) else None
     if result.family is None and values is None:
@@ -97,20 +95,30 @@ class _Canonical(NamedTuple):
 
 
 def _canonical(
-    factors: Factors, design: Design, weight: Array | None, scale: Array, center: bool
+    factors: Factors, data: TrainingData, moments: BlockForm | None, scale: Array, center: bool
 ) -> _Canonical:
     """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
 
     The columns of XU (centered) become orthogonal and ordered by decreasing variance, and those of
     V, with rows divided by ``scale``, orthonormal. In each of the latter the entry of largest
     absolute value is positive. This is the singular value decomposition of the scaled fit
-    XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero.
+    XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero. Without the
+    rows of X it is computed from ``moments``.
     """
-    xp = arrays.namespace(factors.V)
+    design, weight, rows = data.design, data.sample_weight, factors.row_support
     if factors.rank == 0:
         scores = arrays.zeros((design.shape[0], 0), factors.V)
-        return _Canonical(factors, arrays.zeros((0,), factors.V), np.zeros(0), scores)
-    rows = factors.row_support
+        products = None if moments is None else np.zeros((factors.shape[1], 0))
+        return _Canonical(factors, scores[0, :], np.zeros(0), scores, products)
+    if moments is not None:
+        used = np.asarray(factors.rows_in_use, dtype=np.float64)
+        inner, products, means = moments.of_scores(rows, used)
+        values, vectors = np.linalg.eigh(inner)
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        found, turn, squares = _turned(factors, root.astype(factors.U.dtype), scale)
+        means = (means @ turn).astype(factors.U.dtype)
+        return _Canonical(found, means, squares / moments.samples, products=products @ turn)
+    xp = arrays.namespace(factors.V)
     if 2 * rows.shape[0] > factors.shape[0]:
         scores = design @ factors.U
     else:
@@ -125,19 +133,6 @@ def _canonical(
         root = xp.concat([root, arrays.zeros((missing, scores.shape[1]), scores)], axis=0)
     found, turn, squares = _turned(factors, xp.linalg.qr(root)[1], scale)
     return _Canonical(found, means @ turn, squares / float(total), scores @ turn)
-
-
-def _canonical_by_moments(factors: Factors, moments: BlockForm, scale: Array) -> _Canonical:
-    """Canonical factors without the rows of X."""
-    U = np.asarray(factors.rows_in_use, dtype=np.float64)
-    inner, products, means = moments.of_scores(factors.row_support, U)
-    if factors.rank == 0:
-        return _Canonical(factors, means, np.zeros(0), products=products)
-    values, vectors = np.linalg.eigh(inner)
-    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    found, turn, squares = _turned(factors, root.astype(factors.U.dtype), scale)
-    means = (means @ turn).astype(factors.U.dtype)
-    return _Canonical(found, means, squares / moments.samples, products=products @ turn)
 
 
 def _turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:

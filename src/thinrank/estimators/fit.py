@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from numbers import Integral
@@ -18,14 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_callback, is_auto
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver, is_design
 from thinrank.core.factors import Factors
 from thinrank.core.journal import PATH as CHECKPOINT
 from thinrank.core.journal import Journal, is_recording, recording
 from thinrank.core.progress import progress_bar, with_progress_bar
 from thinrank.core.resources import explained, one_thread_if_small
-from thinrank.core.result import History, Outcome, Record, Sizes, Solution, Status
+from thinrank.core.result import Outcome, Record, Sizes, Solution, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, as_design
 from thinrank.designs.blocks import RowBlocks
@@ -34,7 +34,7 @@ from thinrank.estimators.description import by_block
 from thinrank.estimators.problem import FitResult, Problem, TrainingData, live
 from thinrank.estimators.validation import criterion_of, lazy_rows, without_mask
 from thinrank.minimize import as_solver, as_start, seed_from, solution_of, solve
-from thinrank.selection.choice import Evaluation, check_refit_rule
+from thinrank.selection.choice import Evaluation
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.selection.splits import (
@@ -146,23 +146,36 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
     ``single`` says whether y was a vector, and ``names`` are those of the responses.
     """
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
-    problem = problem_of(estimator, solver, data)
-    params, found = chosen_sizes(estimator, problem, data, solver)
-    records, messages, held_out = [], [], None
-    last = problem
-    if found is not None:
-        records, messages = found.records, list(found.warnings)
-        held_out = found.held_out_r2(problem)
-        # the final fit of a family begins with the noise levels of the search
-        last = problem if problem.family is None else found.problem
-    n_iter, history, doubts = 0, History(), []
+    if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
+        problem = _of_blocks(estimator, solver, data)
+    else:
+        problem = Problem.prepare(
+            data,
+            fit_intercept=estimator.fit_intercept,
+            standardize_columns=estimator.standardize,
+            scale=estimator.standardize and solver.adapts_to_units,
+        )
+    grid = estimator._grid()
+    if grid is None:
+        given = {name: getattr(estimator, name) for name in SIZES}
+        given["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
+        given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
+        found = Found(given, problem)
+    else:
+        found = find_sizes(estimator, problem, data, solver, grid)
+        estimator._keep_search(found)
+    params = found.params
+    doubts: list[tuple[str, type[Warning]]]
+    doubts = [(message, SelectionWarning) for message in found.messages]
+    # the final fit of a family begins with the noise levels of the search
+    last = problem if problem.family is None else found.problem
     if params["rank"] == 0 or not problem.explainable:
         null = "means" if problem.kept is None else "predictors that are always kept"
         message = f"No model is better than the {null}: the rank is 0."
         if params["rank"]:
             message = f"The {null} explain the responses: the rank is 0."
-        status = Status(Outcome.ZERO, message)
-        factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+        zero = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+        solution = Solution(zero, 0.0, Status(Outcome.ZERO, message))
     else:
         solution, last = fit_rounds(
             last,
@@ -175,31 +188,27 @@ def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> Fi
             callback=estimator.callback,
             verbose=estimator.verbose,
         )
-        factors, n_iter = solution.factors, solution.n_iter
-        status, history = solution.status, solution.history
-        del solution  # its factors may be large
-        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            doubts.append((status.message, ConvergenceWarning))
+        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            doubts.append((solution.status.message, ConvergenceWarning))
     family = None
     if problem.family is not None:
-        family = last.fitted_family(factors)
-        doubts += [(message, SelectionWarning) for message in last.doubts(factors)]
-    elif _are_counts(data.Y):
+        family = last.fitted_family(solution.factors)
+        doubts += [(message, SelectionWarning) for message in last.doubts(solution.factors)]
+    messages = [message for message, _ in doubts]
+    if family is None and _are_counts(data.Y):
         messages.append(_COUNTS)
     for message, category in doubts:
-        messages.append(message)
-        warnings.warn(message, category, stacklevel=4)
+        warnings.warn(message, category, stacklevel=4)  # the line of the user
     result = FitResult(
-        *last.to_user(factors),
+        *last.to_user(solution.factors),
         family,
         params,
-        records,
-        n_iter,
-        status,
-        history,
+        found.records,
+        solution.status,
+        solution.history,
         messages,
         None if problem.kept is not None else problem.columns.scale,
-        held_out,
+        found.held_out_r2,
         last.target_units(),
         problem.moments,
     )
@@ -213,18 +222,6 @@ def _are_counts(Y: Any) -> bool:
         return False
     whole = bool(np.all(Y >= 0)) and np.array_equal(Y, np.round(Y))
     return whole and bool(Y.max() > 10) and bool(np.mean(Y == 0) >= 0.1)
-
-
-def problem_of(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
-    """The problem of an estimator; that of row blocks is made from moments."""
-    if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
-        return _of_blocks(estimator, solver, data)
-    return Problem.prepare(
-        data,
-        fit_intercept=estimator.fit_intercept,
-        standardize_columns=estimator.standardize,
-        scale=estimator.standardize and solver.adapts_to_units,
-    )
 
 
 def _of_blocks(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
@@ -263,7 +260,7 @@ def _of_blocks(estimator: Any, solver: Solver, data: TrainingData) -> Problem:
     return Problem(
         FormLoss(form, ridge=0.0),
         Standardization(X, mean_x if center else None, deviation_x if scale else None),
-        mean_y if center else None,
+        Standardization(Y, mean_y if center else None, None),
         target_scale,
         target_scale,
         live(part.deviation_x) if scale else None,
@@ -312,25 +309,22 @@ def fit_rounds(
     fits_left = 3 if problem.family is None else 6
     while True:
         loss = problem.loss.with_ridge(ridge)
-        with ExitStack() as bar:
-            report = callback
-            if verbose > 0:
-                text = "objective {0.objective:.6g}  change {0.change:.1e}".format
-                shown = with_progress_bar(callback, text, "fitting", solver.max_iter, show=True)
-                report = bar.enter_context(shown)
+        text = "objective {0.objective:.6g}  change {0.change:.1e}".format
+        shown = callback, text, "fitting", solver.max_iter
+        with with_progress_bar(*shown, show=verbose > 0) as report:
             found = solve(loss, now, begin, seed_from(random_state), report)
         fits_left -= 1
-        if found is None:  # nothing to fit
-            return solution_of(None, loss, rank), problem
+        if found is None or not found.state.factors.rank:
+            break
         factors = found.state.factors
         both = factors.row_support, factors.column_support
         before, supports = supports, [arrays.to_numpy(each).tolist() for each in both]
-        ended = found.status.outcome is Outcome.STOPPED or supports == before or not factors.rank
+        ended = found.status.outcome is Outcome.STOPPED or supports == before
         if ended or not (fits_left and problem.noise_matters(rows, ridge)):
-            return solution_of(found, loss, rank, factors), problem
+            break
         again = problem.left_by(found.state, rows, ridge)
         if again is problem and now is bound:
-            return solution_of(found, loss, rank, factors), problem
+            break
         begin = as_start(again.start(start), solver.exchanges_rows)
         if continues and not eliminates_quickly(loss):
             begin = factors
@@ -338,6 +332,7 @@ def fit_rounds(
                 begin = factors.with_column_units(problem.target_scale / again.target_scale)
         problem, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
+    return solution_of(found, loss, rank, None if found is None else found.state.factors), problem
 
 
 # ---------------------------------------------------------------------- the choice of sizes
@@ -345,58 +340,38 @@ def fit_rounds(
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search for sizes."""
+    """The sizes of the final fit, and what was compared to choose them, if they were not given."""
 
-    search: Search | None  # the search; None if all responses or all predictors are constant
-    space: Space  # the values that could be chosen
-    chosen: Evaluation  # the chosen model
-    warnings: list[str]  # messages for the user
+    params: dict[str, Any]  # the sizes, as parameters of the regressor
     problem: Problem  # in units of the noise levels or dispersions of the last search
+    messages: Sequence[str] = ()  # what the user was warned of
+    records: Sequence[Record] = ()  # one per model that was tried
+    evaluations: Sequence[Evaluation] = ()  # all models that were tried in the last search
+    tried: Sequence[dict[str, Any]] = ()  # their sizes, like ``params``
+    held_out_r2: np.ndarray | None = None  # share explained of each response in held-out rows
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """The chosen sizes, as parameters of the regressor."""
-        return self.space.params(self.chosen.sizes)
 
-    @property
-    def evaluations(self) -> list[Evaluation]:
-        """All models that were tried in the last search."""
-        return [self.chosen] if self.search is None else self.search.evaluations
-
-    @property
-    def records(self) -> list[Record]:
-        """One record per model that was tried."""
-        return [] if self.search is None else self.search.records
-
-    def held_out_r2(self, problem: Problem) -> np.ndarray | None:
-        """Share of the squares or of the deviance of each response that is explained.
-
-        It is that of held-out rows; None if there were none. Categories of one response count
-        together.
-        """
-        known = self.chosen.responses
-        if known is None:
-            return None
+def _found(
+    space: Space, problem: Problem, messages: list[str], chosen: Evaluation, search: Search | None
+) -> Found:
+    """The result of a search, which is None if there is nothing to choose."""
+    evaluations, held_out = [chosen] if search is None else search.evaluations, None
+    if chosen.responses is not None:
         both = np.zeros((2, problem.shape[1]))
         live = problem.live_columns
-        both[:, slice(None) if live is None else arrays.to_numpy(live)] = known
+        both[:, slice(None) if live is None else arrays.to_numpy(live)] = chosen.responses
         errors, totals = (by_block(problem.family, each) for each in both)
-        return np.divide(totals - errors, totals, np.full_like(totals, np.nan), where=totals > 0)
-
-
-def chosen_sizes(
-    estimator: Any, problem: Problem, data: TrainingData, solver: Solver
-) -> tuple[dict[str, Any], Found | None]:
-    """The sizes as given, or chosen by a search."""
-    grid = estimator._grid()
-    if grid is None:
-        given = {name: getattr(estimator, name) for name in SIZES}
-        given["ridge"] = 0.0 if is_auto(estimator.ridge) else estimator.ridge
-        given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
-        return given, None
-    found = find_sizes(estimator, problem, data, solver, grid)
-    estimator._keep_search(found)
-    return found.params, found
+        nothing = np.full_like(totals, np.nan)
+        held_out = np.divide(totals - errors, totals, nothing, where=totals > 0)
+    return Found(
+        space.params(chosen.sizes),
+        problem,
+        messages,
+        [] if search is None else search.records,
+        evaluations,
+        [space.params(each.sizes) for each in evaluations],
+        held_out,
+    )
 
 
 def find_sizes(
@@ -410,7 +385,6 @@ def find_sizes(
 
     ``grid``: ranks, numbers of rows, of columns, and ridges; None for all that make sense.
     """
-    check_callback(estimator.callback)
     seed, known = seed_from(estimator.random_state), criterion_of(estimator)
     weight = data.sample_weight
     numbers = None if weight is None else arrays.to_numpy(weight)
@@ -424,8 +398,7 @@ def find_sizes(
     if problem.family is None:
         problem.loss.hold_for_search()  # other fits have weights of their own
     else:
-        alone = problem.alone_in_class(numbers)
-        partitions = [_never_held_out(alone, indices) for indices in partitions]
+        partitions = [_with_every_class(problem.loss, numbers, each) for each in partitions]
     samples = _least_positive(numbers, n, partitions)
     curvatures = problem.loss.row_scales() ** 2
     space = _space(estimator, problem, grid, samples, curvatures, known is None)
@@ -437,8 +410,7 @@ def find_sizes(
                 f"{_KEPT[0].upper()}{_KEPT[1:]} explain all others, or the responses: all other "
                 "coefficients are zero."
             )
-        warnings.warn(message, SelectionWarning, stacklevel=6)
-        return Found(None, space, null, [message], problem)
+        return _found(space, problem, [message], null, None)
     start = as_start(estimator.start, solver.exchanges_rows)
     fits: dict[str, Any] = {
         "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
@@ -453,32 +425,29 @@ def find_sizes(
         training = {
             "center": estimator.fit_intercept,
             "scale": estimator.standardize,
-            "forced": None if problem.kept is None else problem.kept.values,
+            "forced": problem.forced,
             "filled": problem.filled(data) if isinstance(data.design, MeanFilled) else None,
         }
         return [
             held_out_splits(loss, indices, **training, **fits) for indices in partitions[:count]
         ]
 
-    options = {
-        "rule": check_refit_rule(estimator.refit_rule),
+    options: dict[str, Any] = {
+        "rule": estimator.refit_rule,
         "rows": n,
         "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
         "n_jobs": estimator.n_jobs,
         "callback": estimator.callback,
     }
-    with ExitStack() as bar:
-        if estimator.verbose > 0:
-            shown = progress_bar("choosing sizes", 1.0, count=False, time_left=True)
-            update = bar.enter_context(shown)
+    shows = estimator.verbose > 0
+    with progress_bar("choosing sizes", 1.0, show=shows, count=False, time_left=True) as update:
+        if shows:
             options["progress"] = lambda share, text: update(share, text=text)
         search, last = _in_units_of_noise(problem, space, splits_of, options, seed)
-        if estimator.verbose > 0:
-            update(1.0)
-    messages = _warnings(search, space, samples, _MEANS if problem.kept is None else _KEPT)
-    for message in messages:
-        warnings.warn(message, SelectionWarning, stacklevel=6)  # the line of the user
-    return Found(search, space, search.chosen, messages, last)
+        update(1.0)
+    without = _MEANS if problem.kept is None else _KEPT
+    messages = list(_warnings(search, space, samples, without))
+    return _found(space, last, messages, search.chosen, search)
 
 
 def _space(
@@ -498,7 +467,7 @@ def _space(
         most_rows = most_at_once(loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1)))
     return make_space(
         loss.shape,
-        samples if problem.kept is None else max(samples - problem.kept.rank, 1),
+        samples if problem.kept is None else max(samples - problem.kept.basis.shape[1], 1),
         ranks=_at_most(ranks, min(p, k)),
         rows=_at_most(rows, p),
         columns=_at_most(columns, k),
@@ -516,14 +485,13 @@ def _in_units_of_noise(
 
     Returns the search and the problem in its units.
     """
-    scaled = problem
-    if space.exhaustive is not None or not problem.noise_matters(0):
-        search = Search(splits_of(problem.loss), space, **options)
-        search.run()
-        return search, problem
     looks = _LOOKS if problem.has_units.any() else 1
+    if space.exhaustive is not None or not problem.noise_matters(0):
+        looks = 0
     missing = getattr(problem.loss, "entry_weight", None) is not None
     step = 1 / (looks + 3)  # of a progress bar, for every look
+    scaled, coarse, last = problem, None, None
+    search: Search | None = None
     before: Search | None = None
     records: list[Record] = []
     for i in range(looks):
@@ -533,34 +501,24 @@ def _in_units_of_noise(
         # without exchanges the first look is quick; with missing entries its rows are too poor
         coarse = search.first_look(exchange=i > 0 or missing)
         found = search.best
-        if search.stopped:
-            return _with_a_model(search, before), scaled
-        if found.sizes.rank == 0:
+        last = found.sizes if found.sizes.rank else None
+        if search.stopped or last is None:
             break
-        before, scaled = search, _left_by(problem, found, options["solver"], seed)
-    last = found.sizes if found.sizes.rank else None
-    splits, part = splits_of(scaled.loss), (looks * step, 1.0)
-    search = Search(splits, space, records=records, part=part, **options)
-    search.run(coarse, last)
-    return _with_a_model(search, before), scaled
-
-
-def _with_a_model(search: Search, before: Search | None) -> Search:
-    """The search, or the one before if it was stopped before the first model."""
+        quick = replace(options["solver"], thorough=False)
+        exchange, ridge = last.exchange, last.ridge
+        fit, scaled = fit_rounds(
+            problem, quick, last[:3], ridge, exchange=exchange, random_state=seed
+        )
+        if problem.family is not None and fit.factors.rank:
+            scaled = scaled.left_by(fit)
+        before = search
+    if search is None or not search.stopped:
+        splits, part = splits_of(scaled.loss), (looks * step, 1.0)
+        search = Search(splits, space, records=records, part=part, **options)
+        search.run(coarse, last)
     if search.stopped and search.best.sizes.rank == 0 and before is not None:
-        before.stopped = True
-        return before
-    return search
-
-
-def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
-    """The problem with the noise levels or dispersions that a model leaves."""
-    sizes, quick = found.sizes, replace(solver, thorough=False)
-    ridge, exchange = sizes.ridge, sizes.exchange
-    fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)
-    if problem.family is not None and fit.factors.rank:
-        return last.left_by(fit)
-    return last
+        before.stopped, search = True, before  # it was stopped before the first model
+    return search, scaled
 
 
 def automatic_ridges(curvatures: Array) -> list[float]:
@@ -581,8 +539,13 @@ def _least_positive(weight: np.ndarray | None, rows: int, partitions: Sequence[A
     return min((int(np.count_nonzero(positive[part])) for part in parts), default=positive.sum())
 
 
-def _never_held_out(alone: np.ndarray, splits: Sequence[Any]) -> list[Any]:
-    """Splits with some rows in every training part: without them it lacks a whole class."""
+def _with_every_class(loss: Any, weight: np.ndarray | None, splits: Sequence[Any]) -> list[Any]:
+    """Splits with the only row of a class, of positive weight, in every training part."""
+    alone = np.zeros(loss.X.shape[0], dtype=bool)
+    for block in loss.family.blocks(loss.shape[1]):
+        member = arrays.to_numpy(loss.Y)[:, block] > 0
+        member &= True if weight is None else (weight > 0)[:, None]
+        alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
     moved = [(np.union1d(a, b[alone[b]]), b[~alone[b]]) for a, b in splits]
     moved = [(train, test) for train, test in moved if len(test)]
     if sum(len(test) for _, test in moved) < sum(np.sum(alone[test]) for _, test in splits):
@@ -605,36 +568,31 @@ def _at_most(values: Sequence[Any] | None, limit: int) -> list[Any] | None:
     ]
 
 
-def _warnings(search: Search, space: Space, samples: int, null: str) -> list[str]:
+def _warnings(search: Search, space: Space, samples: int, null: str) -> Iterator[str]:
     """What is known for free and makes the answer doubtful; ``null`` is the model of rank 0."""
-    messages = []
+    chosen, sizes = search.chosen, search.chosen.sizes
     if search.stopped:
         count = len(search.records)
-        messages.append(f"The search was stopped after {count} models; the best of them is kept.")
-    chosen = search.chosen
-    sizes = chosen.sizes
+        yield f"The search was stopped after {count} models; the best of them is kept."
     if sizes.rank == 0:
-        messages.append(
+        yield (
             f"No model predicts better than {null}, by the estimate that chooses the sizes: all "
             f"{'other ' * (null == _KEPT)}coefficients are zero."
         )
-        return messages
+        return
     if search.holds_out and not chosen.score < search.null_score:
-        messages.append(f"The chosen model predicts held-out rows no better than {null}.")
+        yield f"The chosen model predicts held-out rows no better than {null}."
     if 2 * sizes.rows > samples:
         part = " of a training part" if search.holds_out else ""
-        messages.append(
+        yield (
             f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "
             f"samples{part}: do not read it as a selection of predictors. With "
             'refit_rule="thinnest", or a limit such as row_sparsity=10, it keeps fewer.'
         )
     if len(space.ridges) > 1 and sizes.ridge == space.ridges[-1]:
-        messages.append(
+        yield (
             f"The chosen ridge, {sizes.ridge:.3g}, is the largest that was allowed: hardly "
             "anything can be predicted."
         )
     if len(space.rows) > 1 and sizes.rows == space.rows[-1] < search.shape[0]:
-        messages.append(
-            f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."
-        )
-    return messages
+        yield f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."

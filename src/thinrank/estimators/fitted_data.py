@@ -15,7 +15,7 @@ from thinrank.core.checks import naming
 from thinrank.core.contracts import Design
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.regressor import SparseReducedRankRegressor
-from thinrank.estimators.summary import findings
+from thinrank.estimators.summary import Findings
 from thinrank.estimators.validation import (
     check_columns,
     check_loss,
@@ -66,7 +66,7 @@ def fitted_data(est: Any, X: Any, Y: Any, sample_weight: Any = None) -> FittedDa
                 "X and Y must be those of fit, with its sample_weight, which intervals do not "
                 "have: the residuals of this fit to them do not have mean zero"
             )
-    found = findings(est)
+    found = Findings(est)
     return FittedData(design, target, weight, found.predictor_names, found.response_names)
 
 

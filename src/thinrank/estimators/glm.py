@@ -21,9 +21,6 @@ from thinrank.estimators.validation import column_names, in_memory, plain_respon
 from thinrank.losses.families import Bernoulli, Family, Gaussian, Multinomial
 from thinrank.losses.profile import profiled
 
-# Far above 710, where exp overflows: a larger offset is not the logarithm of an exposure.
-_LARGEST_OFFSET = 1e4
-
 
 @dataclass(eq=False, repr=False)
 class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, SelectedModel):
@@ -162,26 +159,24 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         if offset is not None:  # in units any number may be an offset
             counts = ~found.family.units_of(found.Y.shape[1])
             largest = np.abs(arrays.to_numpy(offset)[:, counts]).max(initial=0.0)
-            if largest > _LARGEST_OFFSET:
+            if largest > (limit := np.log(np.finfo(np.float64).max)):
                 raise ValueError(
                     "offset must be in units of the linear predictor, such as the logarithm of the "
-                    f"exposure, and at most {_LARGEST_OFFSET:g} in size, got {largest:.3g}"
+                    f"exposure, and at most {limit:.0f} in size, got {largest:.3g}"
                 )
         single = len(shape) == 1 and found.Y.shape[1] == 1
         return found.Y, single, replace(found, offset=offset)
 
     def _keep_family(self, family: Any, X: Any, data: TrainingData) -> None:
-        self.family_ = self._noise_levels(X, data) if family is None else family
-
-    def _noise_levels(self, X: Any, data: TrainingData) -> Family:
-        """The Gaussian family with the noise levels that the fit leaves."""
-        Y, linear = data.Y, self._linear(X)
-        if data.sample_weight is not None:
-            used = arrays.true_positions(data.sample_weight > 0)
-            Y, linear = arrays.take_rows(Y, used), arrays.take_rows(linear, used)
-        rows = linear.shape[0]
-        freedom = max(rows - 1 - len(self.kept_) - share_of_freedom(self.factors_), rows / 2)
-        return Gaussian().fitted_to(Y, linear, None, freedom)
+        if family is None:  # squared errors, with the noise levels that the fit leaves
+            Y, linear = data.Y, self._linear(X)
+            if data.sample_weight is not None:
+                used = arrays.true_positions(data.sample_weight > 0)
+                Y, linear = arrays.take_rows(Y, used), arrays.take_rows(linear, used)
+            rows = linear.shape[0]
+            freedom = max(rows - 1 - len(self.kept_) - share_of_freedom(self.factors_), rows / 2)
+            family = Gaussian().fitted_to(Y, linear, None, freedom)
+        self.family_ = family
 
     def predict_linear(self, X: Any, offset: Any = None) -> Array:
         """Linear predictors η.
@@ -198,14 +193,15 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
             Linear predictors.
         """
-        linear = self._with_offset(X, offset)
+        linear, _ = self._with_offset(X, offset)
         return linear[:, 0] if self._single_target else linear
 
-    def _with_offset(self, X: Any, offset: Any) -> Array:
-        """Linear predictors, of shape (n_samples, n_columns)."""
+    def _with_offset(self, X: Any, offset: Any) -> tuple[Array, Array]:
+        """Linear predictors and the offset in them, of shape (n_samples, n_columns)."""
         linear = self._linear(X)
         offset = check_offset(offset, tuple(linear.shape), self.factors_.U)
-        return linear if offset is None else linear + offset
+        offset = arrays.zeros(linear.shape, linear) if offset is None else offset
+        return linear + offset, offset
 
     def predict(self, X: Any, offset: Any = None) -> Array:
         """Means of the responses, and probabilities of categories.
@@ -220,7 +216,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
             Means.
         """
-        linear = self._with_offset(X, offset)
+        linear, _ = self._with_offset(X, offset)
         means = self.family_.mean(linear)
         return means[:, 0] if self._single_target else means
 
@@ -246,7 +242,7 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         """
         check_is_fitted(self, "factors_")
         y = plain_responses(y)
-        linear = self._with_offset(X, offset)
+        linear, base = self._with_offset(X, offset)
         responses = responses_of(
             y, self.family, None, column_names(y), self.factors_.U, self.categories_
         )
@@ -257,16 +253,13 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
                 "X and Y must have the same number of rows, and Y the columns that fit had: the "
                 f"predictions have shape {tuple(linear.shape)}, Y has {tuple(Y.shape)}"
             )
-        weight = Y * 0 + 1 if weight is None else weight
-        if sample_weight is not None:
-            given = _check_sample_weight(
-                sample_weight, np.empty((Y.shape[0], 0)), dtype=np.float64, ensure_non_negative=True
-            )
-            weight = weight * arrays.from_numpy(given, Y)[:, None]
+        given = _check_sample_weight(
+            sample_weight, np.empty((Y.shape[0], 0)), dtype=np.float64, ensure_non_negative=True
+        )
+        rows = arrays.from_numpy(given, Y)[:, None]
+        weight = Y * 0 + rows if weight is None else weight * rows
         total = 2 * float(xp.sum(self.family_.value(Y, linear) * weight))
-        ones = arrays.zeros((Y.shape[0], 1), Y) + 1
-        base = check_offset(offset, linear.shape, self.factors_.U)
-        base = Y * 0 if base is None else base
+        ones = Y[:, :1] * 0 + 1
         null = 2 * float(xp.sum(profiled(self.family_, Y, weight, base, ones)[2]))
         if null <= 0:
             return 1.0 if total <= 0 else 0.0
@@ -301,14 +294,9 @@ kept_coef_, best_params_, search_, n_iter_, status_, history_, imputed_means_, \
 feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`. Columns are the classes or labels; for two
         classes there is one column, for the second of them. Shares are those of the deviance.
-    r2_ : ndarray of shape (n_columns,)
-        Share of the deviance of each class or label that the fit explains in the training rows;
-        the classes of a vector of labels have the same value.
-    held_out_r2_ : ndarray of shape (n_columns,), or None
-        The same in rows that the fit did not see. It is slightly too high, because the sizes were
-        chosen by the same deviances. None if they were given or chosen by a criterion.
-    target_scale_ : ndarray of shape (n_columns,)
-        Ones, since coefficients are on the scale of the linear predictor.
+    r2_, held_out_r2_, target_scale_
+        See :class:`SparseReducedRankGLM`. The classes of a vector of labels have the same R², the
+        share of the deviance, and scales are 1.
 
     Warns
     -----

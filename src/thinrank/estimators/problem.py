@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -85,9 +85,8 @@ class FitResult(NamedTuple):
     family: Any = None  # the family, with its estimated parameters; None for least squares
     params: dict[str, Any] | None = None  # the sizes, chosen or given
     search: Sequence[Record] = ()  # the models that were tried
-    n_iter: int = 0  # of the final fit
     status: Status | None = None
-    history: History | None = None
+    history: History | None = None  # of the final fit
     messages: Sequence[str] = ()  # what the user was warned of
     # (n_features,) standard deviations of the predictors, if they were computed for the fit
     feature_scale: Array | None = None
@@ -100,57 +99,22 @@ class FitResult(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class KeptPredictors:
-    """The columns Z of X that are always kept, and what they explain of X and Y."""
-
-    index: np.ndarray  # their sorted indices
-    values: Array  # (n_samples, n_kept) Z
-    basis: KeptBasis  # the basis of Z, centered if there is an intercept
-    # loadings of X and, for least squares, of Y, in the user's units; None before they are computed
-    loadings_x: Array | None = None
-    loadings_y: Array | None = None
-
-    @property
-    def rank(self) -> int:
-        """Number of coefficients per response that can be told apart."""
-        return self.basis.basis.shape[1]
-
-    def others(self, scale: Array) -> Array:
-        """Sorted indices of the other predictors that have a positive scale; all if none has."""
-        others = np.setdiff1d(np.arange(scale.shape[0]), self.index)
-        live = others[arrays.to_numpy(scale)[others] > 0]
-        return arrays.indices(live if len(live) else others, scale)
-
-    def coefficients(self, factors: Factors, loadings: Any) -> Array:
-        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others.
-
-        ``loadings`` are those of the responses, or of their linear predictors.
-        """
-        own = loadings - (self.loadings_x @ factors.U) @ factors.V.T
-        return self.basis.coefficients(own).T
-
-
-@dataclass(frozen=True, eq=False)
 class Problem:
     """Centred, scaled and weighted data as a loss.
 
-    The loss is least squares for squared errors of complete responses, whose means are taken out;
-    for any other family, missing entries or offsets it is that of a generalized linear model, with
-    intercepts of its own and columns of Θ in units of the information that an entry of their
-    response has without predictors.
-
-    If the predictors are scaled, those that are constant are left out, and so are responses that
-    are scaled; every response is divided by a scale of its own. So nothing depends on the units of
-    any predictor or response, nor on the number of constant ones.
-
-    Predictors that are always kept are projected out of X and Y like the means, so that the rank,
-    sparsity and ridge of Θ, the matrix of the others, do not affect them.
+    Nothing depends on the units of any predictor or response that is scaled, nor on the number of
+    constant ones, which are left out. Predictors that are always kept are projected out of X and Y
+    like the means, so that the rank, sparsity and ridge of Θ, the matrix of the others, do not
+    affect them.
     """
 
-    # in the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
+    # least squares for squared errors of complete responses, whose means are taken out; otherwise
+    # a generalized linear model, with intercepts of its own and columns of Θ in units of the
+    # information that an entry of their response has without predictors. In the solver's units:
+    # Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
     loss: Any
     columns: Standardization  # what was done to X
-    target_mean: Array | None  # (k,) what was taken out of Y
+    targets: Standardization | None  # what was taken out of Y in least squares
     # (n_live_targets,) what the responses were divided by, and their standard deviations; None if
     # they are not scaled
     target_scale: Any
@@ -160,9 +124,10 @@ class Problem:
     live_rows: Array | None
     live_columns: Array | None
     shape: tuple[int, int]  # shape of Θ in the user's units, (p, k)
-    kept: KeptPredictors | None = None  # the predictors that are always kept
+    forced: Array | None = None  # (n_samples, n_kept) predictors that are always kept
+    kept: KeptBasis | None = None  # their basis, centered if there is an intercept
     family: Any = None  # the Family of all responses; None for least squares
-    intercepts: Array | None = None  # (k,) linear predictors of constant responses of a family
+    intercepts: Any = None  # (k,) linear predictors of constant responses of a family
     rescales: bool = False  # whether noise levels or dispersions are estimated from fits
     moments: Any = None  # a form of all rows, in the units of the first fit, if not in memory
 
@@ -174,15 +139,26 @@ class Problem:
 
         ``scale`` says whether the responses of least squares are scaled, too.
         """
-        X, columns, live_rows, kept = standardized_predictors(
-            data, fit_intercept, standardize_columns
-        )
+        design, weight, forced, kept = data.design, data.sample_weight, None, None
+        options: Any = {"sample_weight": weight, "center": fit_intercept}
+        if len(data.kept):
+            forced = design.columns(arrays.indices(data.kept, design.prototype))
+            kept = kept_basis(forced, like=design.prototype, **options)
+        columns = standardize(design, **options, scale=standardize_columns, kept=kept)
+        live_rows = live(columns.scale) if standardize_columns else None
+        if kept is not None:  # the others, without those that are explained, unless all are
+            others = np.setdiff1d(np.arange(design.shape[1]), data.kept)
+            left = others[arrays.to_numpy(columns.scale)[others] > 0]
+            live_rows = arrays.indices(left if len(left) else others, columns.scale)
+        X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         if data.family is None:
             found = _least_squares(data, X, kept, center=fit_intercept, scale=scale)
         else:
             found = _any_family(data, X, kept, center=fit_intercept, plain=not standardize_columns)
-        shape = data.design.shape[1], data.Y.shape[1]
-        return cls(columns=columns, live_rows=live_rows, shape=shape, **found)
+        shape = design.shape[1], data.Y.shape[1]
+        return cls(
+            columns=columns, live_rows=live_rows, shape=shape, forced=forced, kept=kept, **found
+        )
 
     # ------------------------------------------------------------------ what a search asks
 
@@ -203,15 +179,6 @@ class Problem:
         k = self.shape[1]
         return np.ones(k, dtype=bool) if self.family is None else self.family.units_of(k)
 
-    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray:
-        """Whether a row is the only one of positive weight in its category of a response."""
-        alone = np.zeros(self.loss.X.shape[0], dtype=bool)
-        for block in self.loss.family.blocks(self.loss.shape[1]):
-            member = arrays.to_numpy(self.loss.Y)[:, block] > 0
-            member &= True if weight is None else (weight > 0)[:, None]
-            alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
-        return alone
-
     def filled(self, data: TrainingData) -> Callable[[np.ndarray], tuple[Design, Array | None]]:
         """X, and its forced predictors, with the means of given rows in place of missing cells."""
 
@@ -226,11 +193,9 @@ class Problem:
     # ------------------------------------------------------------------ noise of the responses
 
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
-        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows.
-
-        The residuals of a fit with more rows than half of the samples say little about the noise,
-        unless it is least squares with a ridge.
-        """
+        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows."""
+        # the residuals of a fit with more rows than half of the samples say little about the noise,
+        # unless it is least squares with a ridge
         if self.family is None:
             few = ridge > 0 or 2 * rows <= self.loss.samples
         else:
@@ -240,14 +205,8 @@ class Problem:
     def left_by(self, fit: Any, rows: int = 0, ridge: float = 0.0) -> Problem:
         """The problem in units of the noise levels or dispersions that a fit leaves.
 
-        The residual sums of squares are divided by ν = n − 1 − q − (s₁ + s₂ − r)·r/s₂, where q is
-        the number of predictors that are always kept and the last term is the share of a response
-        in use in the degrees of freedom of the fit, but not by less than n/2. As the estimate is
-        uncertain with few samples, it is averaged on the logarithmic scale with the scale of the
-        response without predictors, with weights ν/(ν + 2) and 2/(ν + 2).
-
-        The same problem if the noise of least squares differs too little, apart from a common
-        factor, for another fit: by a tenth of the standard error of a noise level. Changes of about
+        The same problem if the noise of least squares differs too little for another fit, apart
+        from a common factor: by a tenth of the standard error of a noise level. Changes of about
         the standard error do matter: with them other predictors are chosen among correlated ones.
         """
         if self.family is not None:
@@ -265,7 +224,11 @@ class Problem:
         return self.with_target_scale(scale)
 
     def _averaged(self, noise: np.ndarray, left: np.ndarray) -> np.ndarray:
-        """Noise levels averaged with the scales of the responses, and at least a tenth of these."""
+        """Noise levels averaged with the scales of the responses, and at least a tenth of these.
+
+        With few degrees of freedom ν estimates are uncertain. So logarithms are averaged, with the
+        weights ν/(ν + 2) and 2/(ν + 2).
+        """
         deviations = arrays.to_numpy(self.deviations)
         trust = left / (left + PRIOR_FREEDOM)
         return np.maximum(noise**trust * deviations ** (1 - trust), LEAST_NOISE * deviations)
@@ -283,41 +246,35 @@ class Problem:
         rest = [j for j in range(self.shape[1]) if j not in set(index)]
         return combined([family, self.family.take(rest)], [index, rest])
 
-    def doubts(self, factors: Factors) -> list[str]:
+    def doubts(self, factors: Factors) -> Iterator[str]:
         """That counts are overdispersed, or fitted probabilities or means 0 or 1 up to rounding."""
         if self.has_units.all():
-            return []
-        loss, messages = self.loss, list[str]()
+            return
+        loss = self.loss
         point = loss.at(factors) if factors.rank else loss.null
         left = freedom_left(factors, _entries(loss), self.kept)
         times = loss.family.overdispersion(loss.Y, point.linear, _relative_weights(loss), left)
         if times > 1:
-            messages.append(
+            yield (
                 f"The counts are overdispersed: their variance is about {times:.3g} times that of "
                 'the Poisson family. Use family="negative_binomial", for which sizes and held-out '
                 "deviances do not depend on a few large counts."
             )
         if factors.rank == 0:
-            return messages
+            return
         # of the predictors in use, without intercept and offset
         linear = arrays.to_numpy(point.scores @ (factors.V * loss.unit[:, None]).T)
         plain = ~loss.family.units_of(loss.shape[1]) & (arrays.to_numpy(loss.weights()) > 0)
         extreme = int(np.count_nonzero(plain & (np.abs(linear) > _SEPARATED)))
         if extreme:
-            messages.append(
+            yield (
                 f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
                 "probability or mean that is 0 up to rounding), so that without a ridge their "
                 "coefficients have no finite optimum. Use a larger ridge if their size matters."
             )
-        return messages
 
     def _family_after(self, factors: Factors) -> Family:
-        """The family of the responses in the loss with the parameters that a fit leaves.
-
-        Noise levels are averaged as in :meth:`left_by`. The noise in responses that the fit leaves
-        out is estimated from regressions on its scores; with many missing entries the noise in
-        responses of which the fit lacks something, from regressions on its predictors.
-        """
+        """The family of the responses in the loss with the parameters that a fit leaves."""
         loss = self.loss
         left = freedom_left(factors, _entries(loss), self.kept)
         linear = loss.null.linear
@@ -332,12 +289,10 @@ class Problem:
         """Linear predictors of all responses by the predictors of a fit, and degrees of freedom.
 
         A fit of too low a rank, or one that leaves a response out, would count what it lacks as
-        noise. The response would then count for little in the next fit, and no search would find
-        that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
-        With many missing entries, where this is not enough, every response is regressed on the
-        predictors of the fit, with no limit on the rank, unless these are too many. The regression
-        is used where an F test says that the fit lacks something; elsewhere the fit, which has
-        fewer coefficients, says more about the noise.
+        noise, and no later search would find that more is worthwhile. So a response that the fit
+        leaves out is regressed on its scores, and with many missing entries every response on the
+        predictors of the fit. The latter is used where an F test says that the fit lacks something;
+        elsewhere the fit, which has fewer coefficients, says more about the noise.
         """
         loss = self.loss
         steps = loss.column_steps(factors)
@@ -351,7 +306,7 @@ class Problem:
         rows = factors.row_support
         if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
             return linear, freedom
-        entries, free = _entries(loss), 1 if self.kept is None else 1 + self.kept.rank
+        entries, free = _entries(loss), 1 if self.kept is None else 1 + self.kept.basis.shape[1]
         left = entries - free - rows.shape[0]
         whole = _regressed(loss, rows)
         lacks = _explains_more(loss, linear, whole, freedom, left) & (left >= _LEAST_LEFT * entries)
@@ -372,12 +327,8 @@ class Problem:
         """
         if self.target_scale is None or self.family is not None:
             return None
-        units = arrays.to_numpy(self.target_scale).astype(np.float64)
-        if self.live_columns is None:
-            return units
-        every = np.zeros(self.shape[1])
-        every[arrays.to_numpy(self.live_columns)] = units
-        return every
+        units = _scattered(self.target_scale, self.live_columns, self.shape[1])
+        return arrays.to_numpy(units).astype(np.float64)
 
     def with_target_units(self, units: np.ndarray) -> Problem:
         """The same problem with the responses divided by what :meth:`target_units` returned."""
@@ -405,11 +356,9 @@ class Problem:
         user = factors.compact()
         if self.target_scale is not None:
             user = user.with_column_units(self.target_scale)
-        if self.live_rows is not None:
-            user = Factors(arrays.scatter_rows(user.U, self.live_rows, self.shape[0]), user.V)
-        if self.live_columns is not None:
-            user = Factors(user.U, arrays.scatter_rows(user.V, self.live_columns, self.shape[1]))
-        user = user.with_units(self.columns.inverse_scale)
+        U = _scattered(user.U, self.live_rows, self.shape[0])
+        V = _scattered(user.V, self.live_columns, self.shape[1])
+        user = Factors(U, V).with_units(self.columns.inverse_scale)
         mean, loadings = self._free_coefficients(factors)
         intercept = arrays.zeros((user.shape[1],), like=user.V)
         if mean is not None:
@@ -417,27 +366,26 @@ class Problem:
             intercept = mean - user.V @ (user.rows_in_use.T @ means)
         kept = None
         if self.kept is not None:
-            kept = self.kept.coefficients(user, loadings)
+            own = loadings - (self.columns.loadings @ user.U) @ user.V.T
+            kept = self.kept.coefficients(own).T
             if mean is not None:
-                intercept = intercept - kept @ self.kept.basis.center
+                intercept = intercept - kept @ self.kept.center
         if self.family is None:
             return user, intercept, kept
         for block in self.family.blocks(self.shape[1]):
             intercept = _centred(intercept, block)  # only differences between categories matter
             kept = None if kept is None else _centred(kept, block)
         if self.live_columns is not None:
-            ones = arrays.zeros((self.live_columns.shape[0],), intercept) + 1
-            alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
-            intercept = arrays.namespace(intercept).where(alive, intercept, self.intercepts)
+            own = arrays.take_rows(intercept, self.live_columns)
+            intercept = arrays.put_rows(self.intercepts + 0, self.live_columns, own)  # a copy
         return user, intercept, kept
 
     def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
         """Intercepts of centered predictors, and loadings of the kept ones; None for none."""
-        if self.family is None:
-            return self.target_mean, None if self.kept is None else self.kept.loadings_y
+        if self.targets is not None:
+            return self.targets.center, self.targets.loadings
         free = self.loss.at(factors if factors.rank else self.loss.null.factors).free
-        if self.live_columns is not None:
-            free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
+        free = _scattered(free.T, self.live_columns, self.shape[1]).T
         return (None, free) if self.columns.center is None else (free[0, :], free[1:, :])
 
     def start(self, start: Any) -> Any:
@@ -464,33 +412,12 @@ class Problem:
         return block if self.target_scale is None else block / self.target_scale[:, None]
 
 
-def standardized_predictors(
-    data: TrainingData, center: bool, scale: bool
-) -> tuple[Design, Standardization, Array | None, KeptPredictors | None]:
-    """X in the solver's units, what was done to it, its columns in use, and the kept predictors."""
-    design, weight, kept, basis = data.design, data.sample_weight, None, None
-    if len(data.kept):
-        values = design.columns(arrays.indices(data.kept, design.prototype))
-        basis = kept_basis(values, like=design.prototype, sample_weight=weight, center=center)
-        kept = KeptPredictors(data.kept, values, basis)
-    columns = standardize(design, sample_weight=weight, center=center, scale=scale, kept=basis)
-    used = live(columns.scale) if scale else None
-    if kept is not None:
-        kept = replace(kept, loadings_x=columns.loadings)
-        used = kept.others(columns.scale)
-    X = columns.design if used is None else ColumnSubset(columns.design, used)
-    return X, columns, used, kept
-
-
 def _least_squares(
-    data: TrainingData, X: Design, kept: KeptPredictors | None, *, center: bool, scale: bool
+    data: TrainingData, X: Design, kept: KeptBasis | None, *, center: bool, scale: bool
 ) -> dict[str, Any]:
     """Least squares of complete responses, in units of their standard deviations."""
     Y, weight = data.Y, data.sample_weight
-    basis = None if kept is None else kept.basis
-    responses = standardize(Dense(Y), sample_weight=weight, center=center, scale=scale, kept=basis)
-    if kept is not None:
-        kept = replace(kept, loadings_y=responses.loadings)
+    responses = standardize(Dense(Y), sample_weight=weight, center=center, scale=scale, kept=kept)
     targets, live_columns, deviations = responses.design, None, None
     if scale and arrays.norm(responses.scale) > 0:
         live_columns, deviations = live(responses.scale), responses.scale
@@ -501,17 +428,16 @@ def _least_squares(
         deviations = arrays.take_rows(deviations, live_columns)
     return {
         "loss": LeastSquares(X, targets, sample_weight=weight),
-        "target_mean": responses.center,
+        "targets": responses,
         "target_scale": deviations,
         "deviations": deviations,
         "live_columns": live_columns,
-        "kept": kept,
         "rescales": deviations is not None and targets.shape[1] > 1,
     }
 
 
 def _any_family(
-    data: TrainingData, X: Design, kept: KeptPredictors | None, *, center: bool, plain: bool
+    data: TrainingData, X: Design, kept: KeptBasis | None, *, center: bool, plain: bool
 ) -> dict[str, Any]:
     """The loss of a generalized linear model, without responses that are constant.
 
@@ -535,7 +461,7 @@ def _any_family(
         entry_weight=entries,
         sample_weight=data.sample_weight,
         offset=data.offset,
-        free=free_columns(data.design, center, None if kept is None else kept.basis.basis),
+        free=free_columns(data.design, center, None if kept is None else kept.basis),
         least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
     )
     plain = plain and type(family) is Gaussian and family.scale is None
@@ -549,11 +475,10 @@ def _any_family(
         loss = _in_own_units(loss, family)
     return {
         "loss": loss,
-        "target_mean": None,
+        "targets": None,
         "target_scale": loss.unit,
         "deviations": deviations,
         "live_columns": live_columns,
-        "kept": kept,
         "family": every,
         "intercepts": intercepts,
         "rescales": rescales,
@@ -566,6 +491,11 @@ def live(scale: Array) -> Array | None:
     return None if len(live) in (0, scale.shape[0]) else arrays.indices(live, scale)
 
 
+def _scattered(block: Array, index: Array | None, count: int) -> Array:
+    """Rows in their places, with zeros between them; as they are without an index."""
+    return block if index is None else arrays.scatter_rows(block, index, count)
+
+
 def _all_constant(Y: Array, weight: Array | None) -> bool:
     """Whether every response has the same value in all rows of positive weight."""
     rows = Y if weight is None else arrays.take_rows(Y, arrays.true_positions(weight > 0))
@@ -573,7 +503,7 @@ def _all_constant(Y: Array, weight: Array | None) -> bool:
 
 
 def freedom_left(
-    factors: Factors, entries: np.ndarray, kept: KeptPredictors | None, shrunk: float = 0.0
+    factors: Factors, entries: np.ndarray, kept: KeptBasis | None, shrunk: float = 0.0
 ) -> np.ndarray:
     """Entries of every response minus its share of the degrees of freedom, at least half.
 
@@ -581,7 +511,7 @@ def freedom_left(
     """
     share = np.zeros(factors.shape[1])
     share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
-    free = 1 if kept is None else 1 + kept.rank
+    free = 1 if kept is None else 1 + kept.basis.shape[1]
     return np.maximum(entries - free - share, entries / 2)
 
 

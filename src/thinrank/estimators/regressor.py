@@ -92,10 +92,9 @@ class SparseReducedRankRegressor(SelectedRegressor):
         always uses pursuit (with the options of ``solver`` if that is a Pursuit object), because
         the scores of other ranks and numbers of responses follow from an exact fit.
     exchange : bool or "auto", default="auto"
-        Whether the fit exchanges predictors after backward elimination from the ridge fit. That is
-        better for strong, sparse signals; with few samples and correlated predictors the predictors
-        that elimination leaves predict as well or better. "auto" chooses with the sizes, by the
-        same score, and is True if all sizes are given.
+        Whether the fit exchanges predictors after backward elimination from the ridge fit, which is
+        better for strong, sparse signals, but not with few samples of correlated predictors. "auto"
+        chooses with the sizes, by the same score, and is True if all sizes are given.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
         Starting point of the fits: "auto" (depends on the solver and the predictors, see
         :class:`thinrank.starts.Auto`), "backward", "lasso", "group_lasso", "proximal",
@@ -124,20 +123,17 @@ default="auto"
         A splitter or an iterable is used without further partitions. Not used with other
         criteria, or if all sizes are given.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
-        Which model is chosen by the errors on held-out rows and fitted to all rows. A model with
-        fewer predictors than the most accurate one is allowed a larger error, in proportion to
-        the fraction of the predictors that it omits. Of the allowed models, the one with the
-        fewest predictors is chosen; of several, the one with the fewest responses. Responses
-        are left out only if that is shown not to hurt. The amounts are given in the user guide
-        and in :func:`thinrank.selection.choice.allowance`.
+        Which model is chosen by the errors on held-out rows and fitted to all rows: that with the
+        fewest predictors, and then responses, of those whose error is allowed. More error is
+        allowed in proportion to the fraction of the predictors that a model omits; see
+        :func:`thinrank.selection.choice.allowance` for the amounts. Responses are left out only if
+        that is shown not to hurt, and rank 0 is chosen unless the best model is clearly better.
 
         - "best" allows a small increase, and none if the most accurate model has few predictors
           for the number of samples.
         - "thinnest" allows more, for far fewer predictors at some loss of accuracy.
         - "one_se" also allows one standard error of the mean over the splits and, of several
           models with the fewest predictors, chooses the one with the fewest degrees of freedom.
-
-        Under every rule rank 0 is chosen unless the most accurate model is clearly better.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random partition into folds and of randomized decompositions in the starts.
         None is 0, so that results are reproducible.
@@ -147,10 +143,9 @@ default="auto"
         Whether to show progress on standard error.
     callback : callable or None, default=None
         Called with a :class:`~thinrank.core.result.Record` after each model of the search
-        (``record.stage == "search"``) and each iteration of the final fit
-        (``record.stage == "fit"``, with factors of the standardized problem). If it returns True,
-        the stage ends: after the search, as after Ctrl-C, the best model so far is fitted; a fit
-        that was stopped is marked in ``status_``.
+        (``record.stage == "search"``) and each iteration of the final fit (``"fit"``, with factors
+        of the standardized problem). If it returns True, the stage ends: the best model so far is
+        fitted, as after Ctrl-C; a fit that was stopped is marked in ``status_``.
 
     Attributes
     ----------
@@ -168,7 +163,7 @@ default="auto"
     explained_variance_ratio_ : ndarray of shape (rank,)
         Share of the variance of the responses that each factor explains in the training rows; all
         responses count the same, with ``standardize=False`` by their variance. The shares add up
-        to what the factors explain together, and are in proportion to the variances of the scores.
+        to what the factors explain together.
     r2_ : ndarray of shape (n_targets,)
         R² of each response in the training rows: the share of the squares about the mean (about
         zero without intercept) that the fit explains; with ``loss="huber"`` of the deviance. nan
@@ -198,19 +193,16 @@ default="auto"
         Their coefficients.
     rank_ : int
         Rank of the other coefficients, possibly lower than ``rank``; 0 if only means are predicted.
-    row_support_ : ndarray of int
-        Sorted indices of the predictors with non-zero coefficients, without ``kept_``.
-    column_support_ : ndarray of int
-        Sorted indices of the responses with non-zero coefficients, apart from ``kept_coef_``.
+    row_support_, column_support_ : ndarray of int
+        Sorted indices of the predictors and responses with non-zero coefficients, without ``kept_``
+        and ``kept_coef_``.
     best_params_ : dict
         The rank, row_sparsity, column_sparsity, ridge and exchange of the fit, chosen or given.
     search_ : list of Record
         The models that were tried, with their scores; empty if all sizes were given. With
         ``standardize=True`` held-out errors are in units of the noise in each response, not of Y.
-    n_iter_ : int
-        Number of iterations of the final fit.
-    n_passes_ : int
-        Number of passes over X, if it is in row blocks.
+    n_iter_, n_passes_ : int
+        Number of iterations of the final fit, and of passes over X, if it is in row blocks.
     status_ : Status
         How the fit ended; ``str(status_)`` is a sentence.
     history_ : History
@@ -224,10 +216,8 @@ default="auto"
         is a predictor with the name "column=category".
     n_features_in_ : int
         Number of predictors.
-    feature_names_in_ : ndarray of str
-        Names of the predictors, if X is a data frame.
-    target_names_in_ : ndarray of str
-        Names of the responses, if Y is a data frame.
+    feature_names_in_, target_names_in_ : ndarray of str
+        Names of the predictors, if X is a data frame, and of the responses, if Y is one.
 
     Warns
     -----
@@ -250,13 +240,9 @@ default="auto"
     tenth of their own. With given sizes the fit is repeated in this way until the supports do not
     change, at most three times in all, unless there is a single response or ``row_sparsity``
     exceeds half of the number of samples without a ridge. If sizes are chosen, two looks at few
-    models come before the search, to estimate the noise.
-
-    With ``standardize=True`` supports and predictions do not depend on the units of any predictor
-    or response, nor on the scale of ``sample_weight``, nor on predictors and responses that are
-    constant (zero, without intercept), which are left out. With gradient descent this holds if
-    the responses are scaled; see ``standardize``. With ``standardize=False`` it holds for the
-    scale of the weights only.
+    models come before the search, to estimate the noise. Supports and predictions then do not
+    depend on the units of any predictor or response, nor on those that are constant (zero, without
+    intercept), which are left out.
 
     A model without ridge has fewer predictors than samples; with a ridge it may have all of them.
     With more than 2000 samples and more than 2000 predictors, only models with at most about 2000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list, naming
+from thinrank.core.imports import import_optional
 from thinrank.designs import Dense
 from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.validation import check_magnitudes, first_few
@@ -84,8 +85,12 @@ def numeric_responses(
     if weight is not None:
         observed = observed & (weight > 0)
     everything = bool(xp.all(observed))
-    if not everything:
-        _check_observed(observed, labels)
+    empty = np.flatnonzero(~arrays.to_numpy(xp.any(observed, axis=0)))
+    if len(empty):
+        raise ValueError(
+            f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
+            f"none: {first_few(repr(labels[j]) for j in empty)}; remove them from Y"
+        )
     filled = xp.where(observed, Y, arrays.zeros((1,), Y))
     family.check(filled, observed, labels)
     if weight is None:
@@ -117,28 +122,26 @@ def responses_of(
     found: list[np.ndarray | None] = []
     groups: dict[Any, tuple[Family, list[int]]] = {}
     for j, (column, family) in enumerate(zip(columns, members, strict=True)):
+        values = None
         if isinstance(family, Multinomial):
             known = None if categories is None else categories[j]
             block, values = _one_hot(column, labels[j], known)
             key: Any = ("categorical", j)
-            own: Family = Multinomial(len(values))
-            found.append(values)
-            titles += [f"{labels[j]}={value}" for value in values]
+            family = Multinomial(len(values))
         else:
-            block, own, key = _numbers(column, labels[j])[:, None], family, id(family)
-            found.append(None)
-            titles.append(labels[j])
-        first = len(spread)
+            block, key = _numbers(column, labels[j])[:, None], id(family)
+        places = range(len(spread), len(spread) + block.shape[1])
+        groups.setdefault(key, (family, []))[1].extend(places)
         spread += [j] * block.shape[1]
-        groups.setdefault(key, (own, []))[1].extend(range(first, len(spread)))
+        titles += [labels[j]] if values is None else [f"{labels[j]}={value}" for value in values]
+        found.append(values)
         blocks.append(block)
     matrix = arrays.from_numpy(np.concatenate(blocks, axis=1), like)
     if weight is not None:
         weight = arrays.take_columns(weight, arrays.indices(spread, like))
-    members, places = zip(*groups.values(), strict=True)
-    family = members[0] if len(members) == 1 else combined(members, places)
-    result = numeric_responses(matrix, weight, family, titles)
-    return Responses(result.Y, result.weight, result.family, titles, found)
+    families, places = zip(*groups.values(), strict=True)
+    family = families[0] if len(families) == 1 else combined(families, places)
+    return replace(numeric_responses(matrix, weight, family, titles), categories=found)
 
 
 def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
@@ -186,22 +189,8 @@ def _float(name: str, values: Any) -> np.ndarray:
         return np.asarray(values, np.float64)
 
 
-def _check_observed(observed: Array, labels: Sequence[str]) -> None:
-    """Raise an error for a response without observed entries."""
-    present = arrays.to_numpy(observed)
-    empty = np.flatnonzero(~present.any(axis=0))
-    if len(empty):
-        names = first_few(repr(labels[int(j)]) for j in empty)
-        raise ValueError(
-            f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
-            f"none: {names}; remove them from Y"
-        )
-
-
 def _columns(Y: Any) -> list[np.ndarray]:
     """The columns of a data frame or array."""
-    if hasattr(Y, "iloc") and hasattr(Y, "columns"):
-        return [np.asarray(Y.iloc[:, j]) for j in range(Y.shape[1])]
     if hasattr(Y, "columns"):
         return [np.asarray(Y[name]) for name in Y.columns]
     matrix = arrays.to_numpy(Y) if arrays.is_array(Y) else np.asarray(Y)
@@ -229,12 +218,10 @@ def _members(families: Any, count: int) -> list[Family]:
 
 
 def _missing(column: np.ndarray) -> np.ndarray:
-    """Entries that are NaN or None."""
-    if column.dtype.kind == "f":
-        return np.isnan(column)
-    if column.dtype.kind != "O":
+    """Entries that are NaN, None or another mark of pandas."""
+    if column.dtype.kind not in "fO":
         return np.zeros(len(column), dtype=bool)
-    return np.array([x is None or x != x for x in column], dtype=bool)
+    return np.isnan(column) if column.dtype.kind == "f" else import_optional("pandas").isna(column)
 
 
 def _numbers(column: np.ndarray, name: str) -> np.ndarray:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from thinrank.core.checks import check_choice, is_list
+from thinrank.core.checks import check_choice, is_list, positive_integer
 from thinrank.core.imports import import_optional
 from thinrank.estimators.description import to_float
 from thinrank.estimators.validation import criterion_of
@@ -18,43 +17,61 @@ from thinrank.losses.families import Gaussian
 from thinrank.selection.choice import last_search, one_standard_error
 
 
-@dataclass(frozen=True, eq=False)
 class Findings:
-    """What a fitted model found, as NumPy arrays."""
+    """What a fitted model found, as NumPy arrays, with the names of ``fit`` or those given."""
 
-    title: str  # name of the class of the estimator
-    predictor_names: list[str]  # names of all predictors, and of all responses or categories
-    response_names: list[str]
-    n_samples: int  # number of samples
-    selected: np.ndarray  # predictors that were selected, and those that are always kept
-    kept: np.ndarray
-    responses: np.ndarray  # responses that are predicted by the selected predictors
-    used: np.ndarray  # selected and kept predictors, sorted
-    # (n_used, n_targets) coefficients of the predictors in use, and the same per standard deviation
-    # of the predictor, in standard deviations of the response (not for counts and categories)
-    coefficients: np.ndarray
-    standardized: np.ndarray
-    # (n_selected, rank) change of each factor, in its standard deviations, per standard deviation
-    # of a predictor
-    predictor_loadings: np.ndarray
-    # (n_targets, rank) change of each response, in its standard deviations, per standard deviation
-    # of a factor. The products with the predictor loadings add up to the standardized coefficients
-    response_loadings: np.ndarray
-    shares: np.ndarray  # (rank,) share of the variance that each factor explains
-    r2: np.ndarray  # (n_targets,) R² in the training rows
-    held_out_r2: np.ndarray | None  # (n_targets,) R² in held-out rows
-    deviance: bool  # whether R² and shares are those of the deviance
-    noun: str  # what a column of the coefficients is
-    chosen: str  # how the sizes were chosen
-    warnings: list[str]  # warnings of the fit
-    # number of predictors of the thinnest model within one standard error of the best, if it is a
-    # proper selection of fewer predictors
-    fewer_predictors: int | None
-
-    @property
-    def rank(self) -> int:
-        """Number of factors."""
-        return len(self.shares)
+    def __init__(
+        self, estimator: Any, feature_names: Any = None, response_names: Any = None
+    ) -> None:
+        U, V = to_float(estimator.factors_.U), to_float(estimator.factors_.V)
+        p, k = estimator.factors_.shape
+        known = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(p)])
+        self.title = type(estimator).__name__
+        self.predictor_names = _names("feature_names", feature_names, known, "predictors")
+        known = _response_names(estimator, k)
+        # names of the responses, or of categories
+        self.response_names = _names("response_names", response_names, known, "responses")
+        self.noun = "class" if _has_classes(estimator) else "response"
+        self.n_samples: int = estimator.n_samples_
+        self.rank = U.shape[1]
+        # predictors that were selected, those that are always kept, and both, sorted
+        self.selected: np.ndarray = estimator.row_support_
+        self.kept = np.asarray(estimator.kept_, dtype=np.int64)
+        self.used: np.ndarray = np.union1d(self.selected, self.kept).astype(np.int64)
+        # responses that are predicted by the selected predictors
+        self.responses: np.ndarray = estimator.column_support_
+        # (n_used, n_targets) coefficients of the predictors in use, and the same per standard
+        # deviation of the predictor, in standard deviations of the response (not for counts and
+        # categories)
+        self.coefficients = U[self.used] @ V.T
+        if len(self.kept):
+            own = to_float(estimator.kept_coef_).reshape(k, len(self.kept))
+            self.coefficients[np.searchsorted(self.used, self.kept)] = own.T
+        sd_x, sd_y = estimator.feature_scale_[:, None], estimator.target_scale_
+        sd_t = estimator.factor_scale_
+        self.standardized = self.coefficients * sd_x[self.used] / sd_y
+        # (n_selected, rank) change of each factor, in its standard deviations, per standard
+        # deviation of a predictor
+        inverse = np.divide(1.0, sd_t, out=np.zeros_like(sd_t), where=sd_t > 0)
+        self.predictor_loadings = U[self.selected] * sd_x[self.selected] * inverse
+        # (n_targets, rank) change of each response, in its standard deviations, per standard
+        # deviation of a factor. The products with the predictor loadings add up to the standardized
+        # coefficients
+        self.response_loadings = V * sd_t / sd_y[:, None]
+        # (rank,) and (n_targets,) shares explained by the factors and of the responses, the last
+        # also in held-out rows, if there were any; all of the variance or of the deviance
+        self.shares: np.ndarray = estimator.explained_variance_ratio_
+        self.r2: np.ndarray = estimator.r2_
+        self.held_out_r2: np.ndarray | None = estimator.held_out_r2_
+        deviance = _by_deviance(estimator)
+        self.share_of = "deviance" if deviance else "variance"
+        self.measure = "deviance explained" if deviance else "R²"
+        self.by_criterion = self.held_out_r2 is None and bool(getattr(estimator, "search_", ()))
+        self.warnings = list(estimator.warnings_)
+        # number of predictors of the thinnest model within one standard error of the best
+        thinner = one_standard_error(last_search(getattr(estimator, "search_", [])))
+        sizes = None if thinner is None else thinner.sizes
+        self.fewer_predictors = len(self.selected) if sizes is None else sizes.rows
 
     @property
     def importance(self) -> np.ndarray:
@@ -72,70 +89,12 @@ class Findings:
         out[self.selected] = np.sqrt(len(out) * (parts @ weight))
         return out
 
-    @property
-    def measure(self) -> str:
-        """Name of what ``r2`` measures."""
-        return "deviance explained" if self.deviance else "R²"
-
-    @property
-    def share_of(self) -> str:
-        """What shares are shares of."""
-        return "deviance" if self.deviance else "variance"
-
-
-def findings(estimator: Any, feature_names: Any = None, response_names: Any = None) -> Findings:
-    """The numbers and names of a fitted model."""
-    factors = estimator.factors_
-    U, V = to_float(factors.U), to_float(factors.V)
-    p, k = factors.shape
-    kept = np.asarray(estimator.kept_, dtype=np.int64)
-    selected, responses = estimator.row_support_, estimator.column_support_
-    used = np.union1d(selected, kept).astype(np.int64)
-    coefficients = U[used] @ V.T
-    if len(kept):
-        own = to_float(estimator.kept_coef_).reshape(k, len(kept))
-        coefficients[np.searchsorted(used, kept)] = own.T
-    sd_x, sd_y = estimator.feature_scale_, estimator.target_scale_
-    sd_t = estimator.factor_scale_
-    inverse = np.divide(1.0, sd_t, out=np.zeros_like(sd_t), where=sd_t > 0)
-    return Findings(
-        type(estimator).__name__,
-        _predictor_names(estimator, feature_names, p),
-        _response_names(estimator, response_names, k),
-        estimator.n_samples_,
-        selected,
-        kept,
-        responses,
-        used,
-        coefficients,
-        coefficients * sd_x[used][:, None] / sd_y,
-        U[selected] * sd_x[selected][:, None] * inverse,
-        V * sd_t / sd_y[:, None],
-        estimator.explained_variance_ratio_,
-        estimator.r2_,
-        estimator.held_out_r2_,
-        _by_deviance(estimator),
-        "class" if _has_classes(estimator) else "response",
-        _how_chosen(estimator),
-        list(estimator.warnings_),
-        _fewer_predictors(estimator),
-    )
-
-
-def _fewer_predictors(estimator: Any) -> int | None:
-    thinner = one_standard_error(last_search(getattr(estimator, "search_", [])))
-    if thinner is None or thinner.sizes is None:
-        return None
-    fewer = thinner.sizes.rows
-    return fewer if 0 < fewer < len(estimator.row_support_) else None
-
 
 def predicted_names(estimator: Any) -> list[str]:
     """Names of the columns of ``predict``; classes are predicted in one column."""
     if _has_classes(estimator):
-        names = getattr(estimator, "target_names_in_", None)
-        return ["y" if names is None else str(names[0])]
-    return _response_names(estimator, None, estimator.factors_.shape[1])
+        return names_of_responses(getattr(estimator, "target_names_in_", None), 1)
+    return _response_names(estimator, estimator.factors_.shape[1])
 
 
 def score_name(estimator: Any) -> str:
@@ -146,20 +105,11 @@ def score_name(estimator: Any) -> str:
     return "held-out deviance" if hasattr(estimator, "family_") else "held-out error"
 
 
-def _predictor_names(estimator: Any, given: Any, count: int) -> list[str]:
-    if given is not None:
-        return _checked("feature_names", given, count, "predictors")
-    names = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(count)])
-    return [str(name) for name in names]
-
-
-def _response_names(estimator: Any, given: Any, count: int) -> list[str]:
+def _response_names(estimator: Any, count: int) -> list[str]:
     """Names of the responses; categories are named "response=category"."""
-    if given is not None:
-        return _checked("response_names", given, count, "responses")
     names = getattr(estimator, "target_names_in_", None)
     if _has_classes(estimator):
-        prefix = "y" if names is None else str(names[0])
+        (prefix,) = names_of_responses(names, 1)
         # of two classes only the second has coefficients
         return [f"{prefix}={value}" for value in estimator.classes_[-count:]]
     columns = getattr(estimator, "target_columns_", None)
@@ -175,13 +125,17 @@ def names_of_responses(names: Any, count: int) -> list[str]:
     return ["y"] if count == 1 else [f"y{j}" for j in range(count)]
 
 
-def _checked(argument: str, given: Any, count: int, what: str) -> list[str]:
+def _names(argument: str, given: Any, known: Sequence[Any], what: str) -> list[str]:
+    """The names that are given, or those that are known."""
+    if given is None:
+        given = known
     if not is_list(given):
-        raise ValueError(f"{argument} must be a sequence of {count} names, got {given!r}")
+        raise ValueError(f"{argument} must be a sequence of {len(known)} names, got {given!r}")
     names = [str(name) for name in given]
-    if len(names) != count:
+    if len(names) != len(known):
         raise ValueError(
-            f"{argument} must have one name for each of the {count} {what}, got {len(names)} names"
+            f"{argument} must have one name for each of the {len(known)} {what}, got {len(names)} "
+            "names"
         )
     return names
 
@@ -199,32 +153,22 @@ def _by_deviance(estimator: Any) -> bool:
     return not ((isinstance(loss, str) and loss == "squared") or type(loss) is Gaussian)
 
 
-def _how_chosen(estimator: Any) -> str:
-    if estimator.held_out_r2_ is not None:
-        return "held out"
-    return "criterion" if len(getattr(estimator, "search_", ())) else "given"
-
-
 # ---------------------------------------------------------------------- tables
 
 Columns = dict[str, Any]
 
-# Names in the short text of a factor, and the least loading that is named, as a fraction of the
-# largest.
-_MOST_NAMED = 4
+# Number of factors that sentences describe, and of names that they list.
+_MOST = 4
+# The least loading that is named, as a fraction of the largest.
 _LEAST_NAMED = 0.25
 
 
 def strongest(loadings: np.ndarray, names: list[str]) -> list[tuple[str, float]]:
     """The few names of largest loading, with their loadings, in decreasing order of size."""
     sizes = np.abs(loadings)
-    largest = float(sizes.max(initial=0.0))
-    order = np.argsort(-sizes, kind="stable")[:_MOST_NAMED]
-    return [
-        (names[i], float(loadings[i]))
-        for i in order
-        if largest > 0 and sizes[i] >= _LEAST_NAMED * largest
-    ]
+    least = max(_LEAST_NAMED * sizes.max(initial=0.0), np.finfo(np.float64).tiny)
+    order = np.argsort(-sizes, kind="stable")[:_MOST]
+    return [(names[i], float(loadings[i])) for i in order if sizes[i] >= least]
 
 
 def _coefficients(found: Findings, most: int | None) -> Columns:
@@ -330,27 +274,25 @@ WIDTH = 80
 
 
 def text_table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[int] = (),
+    *,
+    lists: bool = False,
 ) -> list[str]:
-    """Lines of a table with aligned columns, at most 80 characters wide."""
+    """Lines of a table with aligned columns, at most 80 characters wide.
+
+    ``lists`` says whether cells that are too long are lists of names.
+    """
     table = [list(headers), *(list(row) for row in rows)]
     wide = [max(len(row[j]) for row in table) for j in range(len(headers))]
     texts = [j for j in range(len(headers)) if j not in numbers]
-    room = WIDTH - 2 - 2 * (len(headers) - 1) - sum(wide[j] for j in numbers)
-    for j in sorted(texts, key=lambda j: wide[j]):
-        # narrow columns leave their space to the others
-        share = room // sum(1 for i in texts if wide[i] >= wide[j])
-        if wide[j] > share:
-            for i in texts:
-                if wide[i] >= wide[j]:
-                    wide[i] = max(share, 4)
-            break
-        room -= wide[j]
-        texts = [i for i in texts if i != j]
-    lines = []
+    while sum(wide) > WIDTH - 2 * len(headers) and any(wide[j] > 4 for j in texts):
+        wide[max(texts, key=wide.__getitem__)] -= 1
+    lines, fitting = [], _fewer_names if lists else shortened
     for row in table:
         cells = [
-            cell.rjust(width) if j in numbers else shortened(cell, width).ljust(width)
+            cell.rjust(width) if j in numbers else fitting(cell, width).ljust(width)
             for j, (cell, width) in enumerate(zip(row, wide, strict=True))
         ]
         lines.append(f"  {'  '.join(cells)}".rstrip())
@@ -366,8 +308,16 @@ def shortened(text: str, width: int) -> str:
     return f"{text[:left]}…{text[len(text) - (width - left - 1) :]}"
 
 
-# Number of factors that sentences describe, and of names that they list.
-_MOST = 5
+def _fewer_names(text: str, width: int) -> str:
+    """A list of names, without those at its end that do not fit."""
+    if len(text) <= width:
+        return text
+    names = text.split(", ")
+    while len(names) > 1 and len(", ".join(names)) > width - 3:
+        names.pop()
+    return f"{shortened(', '.join(names), width - 3)}, …"
+
+
 # Held-out R² is called much lower than R² in the training rows if it is lower by this much and
 # less than this fraction of it. Rules of thumb.
 _LOWER_BY = 0.1
@@ -380,42 +330,71 @@ _FEW_SAMPLES = 30
 _CHOSEN_BY_LUCK = 100
 # ... unless it is as high as in the training rows, up to this. Rule of thumb.
 _LUCK_MATTERS = 0.02
-# With more predictors than this a sentence names a thinner model. Rule of thumb.
-_MANY_TO_READ = 10
 
 
-def sentences(found: Findings) -> list[str]:
+def sentences(found: Findings) -> Iterator[str]:
     """What was found."""
-    said = [_sizes(found)]
-    if len(found.kept) and found.rank:
-        names = [found.predictor_names[i] for i in found.kept]
-        verb = "is" if len(names) == 1 else "are"
-        said.append(f"In addition {listed(names)} {verb} in the model in any case.")
+    kept = listed([found.predictor_names[i] for i in found.kept]) if len(found.kept) else ""
     if not found.rank:
-        return said
+        by_deviance = found.share_of == "deviance"
+        null = "the same for all samples" if by_deviance else "the mean of each response"
+        predicts = f"from {kept} only" if kept else null
+        yield f"No predictor was selected: the model predicts {predicts}."
+        return
+    yield _sizes(found)
+    if kept:
+        verb = "is" if len(found.kept) == 1 else "are"
+        yield f"In addition {kept} {verb} in the model in any case."
     if len(found.response_names) == 1:
-        said.append(_direction(found))
+        loadings = found.predictor_loadings[:, 0] * found.response_loadings[0, 0]
+        yield f"{_relation(found, found.response_names, loadings)}."
     else:
-        said += [_factor(found, j) for j in range(min(found.rank, _MOST))]
+        yield from (_factor(found, j) for j in range(min(found.rank, _MOST)))
         if found.rank > _MOST:
-            rest = found.shares[_MOST:]
-            said.append(
-                f"The other {len(rest)} factors explain {percent(float(rest.sum()))} together."
-            )
-    return [*said, _quality(found), *_thinner(found)]
+            rest = percent(float(found.shares[_MOST:].sum()))
+            yield f"The rest of the {found.rank} factors explains {rest}."
+    several = len(found.response_names) > 1 and found.noun != "class"
+    held_out = ""
+    if found.held_out_r2 is not None:
+        held_out = (
+            f" and {percent(_mean(found.held_out_r2))} in held-out rows, by which the sizes were "
+            "chosen"
+        )
+    yield (
+        f"The model explains {percent(_mean(found.r2))} of the {found.share_of}"
+        f"{' of the responses' * several} in the training rows{held_out}."
+    )
+    if 0 < found.fewer_predictors < len(found.selected) > 2 * _MOST:
+        yield (
+            f"With {found.fewer_predictors} predictors the held-out error is larger by less than "
+            'its standard error; refit_rule="thinnest" prefers such models.'
+        )
 
 
-def cautions(found: Findings) -> list[str]:
+def cautions(found: Findings) -> Iterator[str]:
     """What to distrust."""
-    said = list(found.warnings)
+    yield from found.warnings
     if found.rank:
-        said += [*_without_held_out(found), *_crowded(found), *_too_optimistic(found)]
+        if found.held_out_r2 is None:
+            how = "chosen by a criterion on the training rows" if found.by_criterion else "given"
+            yield (
+                f"The sizes were {how}, so that there is no held-out {found.measure}; new samples "
+                "are predicted less well than the training rows. Use cross_val_score to see how "
+                "much."
+            )
+        count = len(found.selected)
+        said = any("more than half of the" in message for message in found.warnings)
+        if 2 * count > found.n_samples and not said:
+            yield (
+                f"The model has {count} predictors for {found.n_samples} samples: do not read it "
+                "as a selection of predictors."
+            )
+        yield from _too_optimistic(found)
     if found.n_samples < _FEW_SAMPLES:
-        said.append(
+        yield (
             f"There are only {found.n_samples} samples: with others the choice of predictors may "
             "be different. See thinrank.selection.stability."
         )
-    return said
 
 
 def listed(names: Sequence[str], most: int = _MOST) -> str:
@@ -454,14 +433,6 @@ def _mean(values: np.ndarray) -> float:
 def _sizes(found: Findings) -> str:
     p, k = len(found.predictor_names) - len(found.kept), len(found.response_names)
     s1, s2 = len(found.selected), len(found.responses)
-    if not found.rank:
-        null = "the mean of each response"
-        if found.deviance:
-            null = "the same for all samples"
-        if len(found.kept):
-            names = [found.predictor_names[i] for i in found.kept]
-            return f"No predictor was selected: the model predicts from {listed(names)} only."
-        return f"No predictor was selected: the model predicts {null}."
     who = f"{s1} of {p} predictors" if s1 < p else f"{'Both' if p == 2 else f'All {p}'} predictors"
     who = "The only predictor" if p == 1 else who
     verb = "predicts" if s1 == 1 else "predict"
@@ -473,33 +444,25 @@ def _sizes(found: Findings) -> str:
 
 
 def _factor(found: Findings, j: int) -> str:
-    selected = [found.predictor_names[i] for i in found.selected]
-    up, down = _signed(found.predictor_loadings[:, j], selected)
+    loadings = found.predictor_loadings[:, j]
     rises, falls = _signed(found.response_loadings[:, j], found.response_names)
     if len(falls) > len(rises):
-        rises, falls, up, down = falls, rises, down, up
+        rises, falls, loadings = falls, rises, -loadings
     explained = f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}"
     if not rises:  # all loadings are rounding errors
         return f"{explained}."
     opposite = f"; the opposite holds for {listed(falls)}" if falls else ""
-    return f"{explained}: {_relation(found, rises, up, down)}{opposite}."
+    return f"{explained}: {_relation(found, rises, loadings)}{opposite}."
 
 
-def _direction(found: Findings) -> str:
-    """The strongest predictors of a single response."""
-    selected = [found.predictor_names[i] for i in found.selected]
-    up, down = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
-    return f"{_relation(found, found.response_names, up, down)}."
-
-
-def _relation(found: Findings, names: Sequence[str], up: list[str], down: list[str]) -> str:
-    """What responses, or probabilities of classes, do as predictors increase."""
-    one = len(names) == 1
+def _relation(found: Findings, names: Sequence[str], loadings: np.ndarray) -> str:
+    """What responses, or probabilities of classes, do as the selected predictors increase."""
+    up, down = _signed(loadings, _named(found.predictor_names, found.selected))
+    one, higher = len(names) == 1, ""
     more, less = f"increase{'s' * one}", f"decrease{'s' * one}"
     if found.noun == "class":
-        verb = "is" if one else "are"
+        verb, higher = "is" if one else "are", "higher "
         more, less = f"{verb} more likely", f"{verb} less likely"
-    higher = "higher " * (found.noun == "class")
     changes = ((more, up), (less, down))
     parts = [f"{change} with {higher}{listed(some)}" for change, some in changes if some]
     return f"{listed(names)} {(', and ' if len(up) > 1 else ' and ').join(parts)}"
@@ -510,84 +473,33 @@ def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str
     return [n for n, size in named if size > 0], [n for n, size in named if size < 0]
 
 
-def _quality(found: Findings) -> str:
-    of = "" if len(found.response_names) == 1 or found.noun == "class" else " of the responses"
-    mean = percent(_mean(found.r2))
-    text = f"The model explains {mean} of the {found.share_of}{of} in the training rows"
-    if found.held_out_r2 is None:
-        return f"{text}."
-    held_out = percent(_mean(found.held_out_r2))
-    return f"{text} and {held_out} in held-out rows, by which the sizes were chosen."
-
-
-def _thinner(found: Findings) -> list[str]:
-    """That a model with fewer predictors is almost as good, if there are many to read."""
-    fewer = found.fewer_predictors
-    if fewer is None or len(found.selected) <= _MANY_TO_READ:
-        return []
-    return [
-        f"With {fewer} predictors the held-out error is larger by less than its standard error; "
-        'refit_rule="thinnest" prefers such models.'
-    ]
-
-
-def _without_held_out(found: Findings) -> list[str]:
-    if found.chosen == "held out":
-        return []
-    how = "given" if found.chosen == "given" else "chosen by a criterion on the training rows"
-    return [
-        f"The sizes were {how}, so that there is no held-out {found.measure}; new samples are "
-        "predicted less well than the training rows. Use cross_val_score to see how much."
-    ]
-
-
-def _crowded(found: Findings) -> list[str]:
-    """Many predictors for few samples, if the search has not said so."""
-    count = len(found.selected)
-    said = any("more than half of the" in message for message in found.warnings)
-    if said or 2 * count <= found.n_samples:
-        return []
-    return [
-        f"The model has {count} predictors for {found.n_samples} samples: do not read it as a "
-        "selection of predictors."
-    ]
-
-
-def _too_optimistic(found: Findings) -> list[str]:
+def _too_optimistic(found: Findings) -> Iterator[str]:
     """Held-out R² that is much lower than in the training rows, or negative."""
     if found.held_out_r2 is None:
-        return []
-    said = []
-    inside = found.r2[found.responses]
-    outside = found.held_out_r2[found.responses]
-    mean, held_out = _mean(inside), _mean(outside)
+        return
+    outside, deviance = found.held_out_r2[found.responses], found.share_of == "deviance"
+    mean, held_out = _mean(found.r2[found.responses]), _mean(outside)
     few = found.n_samples < _FEW_SAMPLES
     if few or (found.n_samples < _CHOSEN_BY_LUCK and mean - held_out > _LUCK_MATTERS):
         # with 40 samples it exceeds that on new rows by 0.03
-        amount = ", by about 0.2 with 20 samples" if few and not found.deviance else ""
-        said.append(
+        amount = ", by about 0.2 with 20 samples" if few and not deviance else ""
+        yield (
             f"With {found.n_samples} samples the held-out {found.measure} is optimistic{amount}, "
             "because the sizes were chosen by the same errors. cross_val_score, which "
             "repeats the choice in every fold, has no such bias."
         )
     if mean - held_out > _LOWER_BY and held_out < _LOWER_THAN * mean:
-        said.append(
+        yield (
             f"In held-out rows the mean {found.measure} of the predicted responses is "
             f"{held_out:.2f}, much lower than {mean:.2f} in the training rows: the coefficients "
             "fit noise as well."
         )
     bad = found.responses[np.round(outside, 2) < 0]
     if len(bad):
-        names = listed([found.response_names[j] for j in bad])
         verb, null = ("is", "by its mean") if len(bad) == 1 else ("are", "by their means")
-        if found.deviance:
-            null = "without predictors"
-        said.append(f"In held-out rows {names} {verb} predicted worse than {null}.")
-    return said
-
-
-# Characters for the names of predictors, and for those of responses, in the table of factors.
-_NAMES_WIDTH = 29
+        null = "without predictors" if deviance else null
+        names = listed(_named(found.response_names, bad))
+        yield f"In held-out rows {names} {verb} predicted worse than {null}."
 
 
 class Summary:
@@ -620,17 +532,15 @@ class Summary:
     """
 
     def __init__(self, found: Findings, max_rows: int = 10) -> None:
-        if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
-            raise ValueError(f"max_rows must be a positive integer, got {max_rows!r}")
         self._found = found
-        self._max_rows = max_rows
+        self._max_rows = positive_integer("max_rows", max_rows)
         self.predictor_names = found.predictor_names
         self.response_names = found.response_names
         self.n_samples = found.n_samples
         self.rank = found.rank
         self.measure = found.measure
-        self.sentences = sentences(found)
-        self.cautions = cautions(found)
+        self.sentences = list(sentences(found))
+        self.cautions = list(cautions(found))
 
     def table(self, name: str = "coefficients", max_rows: int | None = None) -> dict[str, list]:
         """One of the tables as lists, without pandas.
@@ -681,8 +591,7 @@ default="coefficients"
         -------
         pandas.DataFrame
         """
-        columns = self.table(table)
-        return import_optional("pandas").DataFrame(columns)
+        return import_optional("pandas").DataFrame(self.table(table))
 
     @property
     def tables(self) -> list[str]:
@@ -694,13 +603,15 @@ default="coefficients"
 
     def __str__(self) -> str:
         found = self._found
-        p, k = len(found.predictor_names), len(found.response_names)
-        lines = [f"{found.title}: {_counted(found.n_samples, 'sample')}"]
-        lines[0] += f", {_counted(p, 'predictor')}, {_counted(k, found.noun)}"
-        lines.append("")
-        lines += wrapped(self.sentences)
-        for shown in self._shown_tables():
-            lines += ["", *shown]
+        counts = [
+            (found.n_samples, "sample"),
+            (len(self.predictor_names), "predictor"),
+            (len(self.response_names), found.noun),
+        ]
+        shown = ", ".join(f"{n} {noun if n == 1 else plural(noun)}" for n, noun in counts)
+        lines = [f"{found.title}: {shown}", "", *wrapped(self.sentences)]
+        for table in self._shown_tables():
+            lines += ["", *table]
         if self.cautions:
             lines += ["", "What to distrust", *wrapped(self.cautions, "- ")]
         return "\n".join(lines)
@@ -733,10 +644,10 @@ default="coefficients"
                 marks = [" (always kept)" * each for each in kept]
                 columns["predictor"] = list(map(str.__add__, columns["predictor"], marks))
             numbers = [j for j, x in enumerate(columns.values()) if not isinstance(x[0], str)]
-            cells = ([_cell(name, key, x) for x in column] for key, column in columns.items())
+            cells = ([_cell(key, x) for x in column] for key, column in columns.items())
             rows = list(zip(*cells, strict=True))
             headers = [_HEADERS.get(key, key) for key in columns]
-            lines = [title, *text_table(headers, rows, numbers)]
+            lines = [title, *text_table(headers, rows, numbers, lists=name == "factors")]
             if more := total - len(rows):
                 noun = "coefficient" if name == "coefficients" else headers[0]
                 lines.append(f"  … and {more} more {noun}{'s' * (more > 1)}")
@@ -746,31 +657,17 @@ default="coefficients"
 _HEADERS = {"r2": "training", "held_out_r2": "held out"}
 
 
-def _cell(table: str, column: str, value: Any) -> str:
+def _cell(column: str, value: Any) -> str:
     if isinstance(value, float):
         if column == "coefficient":
             return f"{value:.4g}"
         return percent(value) if column == "share" else number(value)
-    return _as_fits(value) if table == "factors" and isinstance(value, str) else str(value)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun if count == 1 else plural(noun)}"
+    return str(value)
 
 
 def plural(noun: str) -> str:
     """The plural of "predictor", "response", "sample" or "class"."""
     return "classes" if noun == "class" else f"{noun}s"
-
-
-def _as_fits(text: str) -> str:
-    """A list of names, without those at the end that have no space in the table."""
-    if len(text) <= _NAMES_WIDTH:
-        return text
-    names = text.split(", ")
-    while len(names) > 1 and len(", ".join(names)) > _NAMES_WIDTH - 3:
-        names.pop()
-    return f"{shortened(', '.join(names), _NAMES_WIDTH - 3)}, …"
 
 
 def wrapped(texts: Iterable[str], mark: str = "") -> list[str]:

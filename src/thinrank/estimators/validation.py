@@ -14,6 +14,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
+    _check_n_features,
     _check_sample_weight,
     check_array,
     check_consistent_length,
@@ -26,19 +27,15 @@ from thinrank.core.checks import (
     check_callback,
     check_finite,
     check_flags,
-    check_number,
     check_range,
     is_auto,
     is_list,
     naming,
 )
 from thinrank.core.contracts import Design, is_design
-from thinrank.core.imports import import_optional
 from thinrank.designs import Dense, Operator, Sparse, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.designs.dense import MeanFilled
-from thinrank.designs.genotypes import first_names
-from thinrank.minimize import check_size, check_sizes
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.splits import is_small
@@ -74,10 +71,8 @@ _LAZY = {
 
 def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
     """Raise a ValueError if squares overflow, or all underflow; if ``scaled``, in any column."""
-    what, moments = f"{name} has entries", getattr(data, "column_moments", None)
-    if moments is not None:
-        largest = np.max(moments.lengths, initial=0.0)
-    elif isinstance(data, Dense):
+    what = f"{name} has entries"
+    if isinstance(data, Dense):
         xp, known = arrays.namespace(data.array), data.array
         if not arrays.all_finite(known):  # else no copy
             known = xp.where(xp.isnan(known), arrays.zeros((1,), known), known)
@@ -138,11 +133,10 @@ def always_kept(estimator: Any) -> np.ndarray:
     names = getattr(estimator, "feature_names_in_", None)
     places = [position("always_keep", item, n_features, names) for item in given]
     index = np.unique(np.asarray(places, dtype=np.int64))
-    if len(index) < len(places):
-        item = next(
-            item for item, place in zip(given, places, strict=True) if places.count(place) > 1
-        )
-        raise ValueError(f"always_keep must name every predictor once, got {item!r} repeatedly")
+    counts = Counter(places)
+    for item, place in zip(given, places, strict=True):
+        if counts[place] > 1:
+            raise ValueError(f"always_keep must name every predictor once, got {item!r} repeatedly")
     if len(index) == n_features:
         raise ValueError(
             f"always_keep must leave predictors to choose from, got all {n_features} of them; for "
@@ -201,13 +195,7 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     """X, the only data of an estimator without responses, as a Design."""
     check_flags(estimator)
     check_kind("X", X)
-    if _is_ours(X):
-        return _own_design(estimator, X)
-    check_columns("X", X)
-    with naming("X"):
-        X = validate_data(estimator, X, **_PREDICTORS)
-    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
-    design = as_design(X)
+    design = _own_design(estimator, X) if _is_ours(X) else as_design(_validated(estimator, X))
     check_magnitudes("X", design)
     return design
 
@@ -224,14 +212,13 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool 
         )
     X = lazy_rows("X", X)
     check_kind("X", X)
-    check_sample_ids(X, Y)
+    check_row_names(X, Y)
     rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
     if rows_x and rows_y and rows_x[0] != rows_y[0]:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
         )
     keep_or_delete(estimator, "feature_categories_", None)
-    check_row_names(X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
     Y = in_memory(Y)
@@ -240,41 +227,71 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool 
 
         X, categories = encoded_frame(X)
         keep_or_delete(estimator, "feature_categories_", categories or None)
-    check_columns("X", X)
     check_columns("Y", Y, numeric=numeric)
-    with naming("X"):
-        X = validate_data(estimator, X, **_PREDICTORS)
+    X = _validated(estimator, X)
     with naming("X and Y must have the same number of rows"):
         check_consistent_length(X, Y)
     if X.dtype == np.float32 and any(
         _needs_double(values) for values in (X, np.asarray(Y)) if isinstance(values, np.ndarray)
     ):
         X = X.astype(np.float64)
+    return as_design(X)
+
+
+def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
+    """X for predict and transform as a Design, with the number of columns of fit."""
+    X = lazy_rows("X", X)
+    check_kind("X", X)
+    if not _is_ours(X):
+        if hasattr(estimator, "feature_categories_"):
+            from thinrank.tables.encoding import encoded_frame
+
+            X = encoded_frame(X, estimator.feature_categories_)[0]
+        return as_design(_validated(estimator, X, reset=False))
     design = as_design(X)
-    # the moments of a dense X are needed anyway, and are finite only if X is
-    if not imputes(estimator) and getattr(design, "column_moments", None) is None:
-        check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
+    _check_n_features(estimator, design, reset=False)
+    names = X.names if isinstance(X, RowBlocks) else getattr(design, "feature_names", None)
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is not None and known is not None:
+        for place, (name, wanted) in enumerate(zip(names, known, strict=True)):
+            if name != wanted:
+                raise ValueError(
+                    f"X must have the predictors that {type(estimator).__name__} was fitted to, in "
+                    f"the same order; predictor {place} is {name!r} instead of {wanted!r}"
+                )
     return design
+
+
+def _validated(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Any:
+    """X as an array or sparse matrix of numbers, in ``fit`` with NaN if these are imputed."""
+    check_columns("X", X)
+    with naming("X"):
+        X = validate_data(estimator, X, reset=reset, **_PREDICTORS)
+    imputing = imputes(estimator)
+    if imputing and not reset and not issparse(X):
+        X = np.where(np.isnan(X), estimator.imputed_means_.astype(X.dtype), X)
+    if not (imputing and reset):
+        check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
+    return X
 
 
 def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     """An operator, a Design or an array of another library as a Design.
 
-    Row blocks that are small are read into memory.
+    Row blocks that are small are read into memory, and so are those with few rows: then models with
+    more predictors than rows are compared, which need inner products of rows.
     """
-    names = None
-    design: Design
     if isinstance(X, RowBlocks):
-        names = X.names
-        design = X if reads_in_blocks(X) else Dense(X.everything())
+        names, small = X.names, X.is_local and is_small(*X.shape, X.prototype.itemsize)
+        stays = X.shape[0] > MOST_ROWS and not small
+        design: Design = X if stays else Dense(X.everything())
         X = getattr(design, "array", None)
     else:
         design = as_design(X)
-    # moments of data on an accelerator are finite only if the data are
-    if arrays.is_array(X) and getattr(design, "column_moments", None) is None:
+        names = getattr(design, "feature_names", None)
+    if arrays.is_array(X):
         check_finite_predictors(X, names)
     estimator.n_features_in_ = design.shape[1]
-    names = getattr(design, "feature_names", None) if names is None else names
     keep_or_delete(estimator, "feature_names_in_", names)
     return design
 
@@ -340,35 +357,6 @@ def check_loss(loss: Any) -> Family | None:
         'loss must be "squared", "huber", or tr.losses.families.Huber(threshold=...); for counts '
         f"and classes use SparseReducedRankGLM; got {loss!r}"
     )
-
-
-def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
-    """X for predict and transform as a Design, with the number of columns of fit."""
-    X = lazy_rows("X", X)
-    check_kind("X", X)
-    if not _is_ours(X):
-        if hasattr(estimator, "feature_categories_"):
-            from thinrank.tables.encoding import encoded_frame
-
-            X = encoded_frame(X, estimator.feature_categories_)[0]
-        check_columns("X", X)
-        with naming("X"):
-            X = validate_data(estimator, X, reset=False, **_PREDICTORS)
-        if imputes(estimator) and not issparse(X):
-            X = np.where(np.isnan(X), estimator.imputed_means_.astype(X.dtype), X)
-        check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
-        return as_design(X)
-    design = as_design(X)
-    if design.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {design.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
-        )
-    names = X.names if isinstance(X, RowBlocks) else getattr(design, "feature_names", None)
-    known = getattr(estimator, "feature_names_in_", None)
-    if names is not None and known is not None:
-        check_feature_names(names, known, type(estimator).__name__)
-    return design
 
 
 def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True) -> Array | None:
@@ -447,27 +435,14 @@ def check_finite_predictors(X: Any, names: Any = None) -> None:
     )
 
 
-def check_parameters(estimator: Any, shape: tuple[int, int], samples: int) -> None:
-    """Check parameters before any computation; ``shape`` is that of Θ, without kept predictors."""
+def check_parameters(estimator: Any) -> None:
+    """Check parameters that all estimators with a choice of sizes have."""
     check_callback(estimator.callback)
     criterion_of(estimator)
     check_refit_rule(estimator.refit_rule)
-    check_exchange(estimator.exchange)
-    if not is_auto(estimator.ridge):
-        check_number("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
-    rank, rows, columns = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
-    nothing = rank, rows, 0 if columns is None else columns
-    if all(isinstance(size, Integral) and size == 0 for size in nothing):
-        return  # the sizes of the zero matrix, as a search may return them
-    p, k = shape
-    most_rows = p if rows is None or is_auto(rows) else rows
-    most_columns = k if columns is None or is_auto(columns) else columns
-    smallest = 1 if is_auto(rank) else rank
-    most_rows, most_columns = check_sizes(
-        (p, k), smallest, most_rows, most_columns, '; or "auto", or None for no limit'
-    )
-    limit = min(most_rows, most_columns, samples)
-    check_size("rank", smallest, limit, 'row_sparsity, column_sparsity and rows of X; or "auto"')
+    exchange = estimator.exchange
+    if not is_auto(exchange) and not isinstance(exchange, (bool, np.bool_)):
+        raise ValueError(f'exchange must be True, False or "auto", got {exchange!r}')
 
 
 def criterion_of(estimator: Any) -> Criterion | None:
@@ -476,12 +451,6 @@ def criterion_of(estimator: Any) -> Criterion | None:
     if isinstance(criterion, str) and criterion in ("auto", "cv"):
         return None
     return as_criterion(criterion)
-
-
-def check_exchange(exchange: Any) -> None:
-    """Raise a ValueError unless the parameter is True, False or "auto"."""
-    if not is_auto(exchange) and not isinstance(exchange, (bool, np.bool_)):
-        raise ValueError(f'exchange must be True, False or "auto", got {exchange!r}')
 
 
 # ---------------------------------------------------------------------- kinds of data
@@ -557,16 +526,6 @@ def lazy_rows(name: str, data: Any) -> Any:
     return DaskBlocks(data, name=name)
 
 
-def reads_in_blocks(X: RowBlocks) -> bool:
-    """Whether X stays in blocks; small data, and data with few rows, are read into memory.
-
-    With at most 2000 rows models with more predictors than rows are compared, which need inner
-    products of rows.
-    """
-    small = X.is_local and is_small(*X.shape, X.prototype.itemsize)
-    return X.shape[0] > MOST_ROWS and not small
-
-
 def column_names(Y: Any) -> np.ndarray | None:
     """Names of the columns of a data frame, or of a series, if they are all strings."""
     if isinstance(Y, RowBlocks):
@@ -618,13 +577,21 @@ def check_row_names(X: Any, Y: Any) -> None:
     """Raise a ValueError if X and Y have the same row names in another order.
 
     Rows are matched by position, as in scikit-learn, so that the responses would be those of other
-    samples. If the names are different texts, a warning is issued.
+    samples. If the names are different texts, a warning is issued; for genotypes, whose samples
+    always have names, it is an error.
     """
-    if not (hasattr(X, "iloc") and hasattr(Y, "iloc")):  # polars has no row names
+    if not hasattr(Y, "iloc"):  # polars has no row names
         return
-    names_x, names_y = X.index, Y.index
-    if len(names_x) != len(names_y) or names_x.equals(names_y):
+    ids, names_y = getattr(X, "sample_ids", None), Y.index
+    texts = all(isinstance(name, str) for name in names_y)
+    if ids is not None and texts and list(names_y) != list(ids):
+        raise ValueError(
+            f"the {len(names_y)} rows of Y are not the {len(ids)} samples of X in the same order; "
+            "pass X.for_samples(Y.index), or, if the order is right, Y.to_numpy()"
+        )
+    if not hasattr(X, "iloc") or len(X) != len(Y) or X.index.equals(names_y):
         return
+    names_x = X.index
     if names_x.is_unique and names_y.is_unique and names_x.isin(names_y).all():
         raise ValueError(
             "the rows of X and Y have the same names in another order, and are matched by "
@@ -645,12 +612,10 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
     if kind is None:  # polars
         numeric = getattr(dtype, "is_numeric", None)
         return numeric is None or bool(numeric()) or str(dtype) in ("Boolean", "Null")
-    if kind in "biufc":
-        return True
-    if str(dtype) == "category":
+    if kind != "O":
+        return kind in "biufc"
+    if str(dtype) == "category" or not hasattr(X, "iloc"):
         return False
-    if kind != "O" or not hasattr(X, "iloc"):
-        return kind not in "OMmSU"
     try:  # numbers may be held as objects
         np.asarray(X.iloc[:, j].dropna(), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -666,48 +631,3 @@ def _kind(dtype: Any) -> str:
     if text.startswith(("date", "time", "duration")):
         return "dates or times"
     return "text" if text in ("object", "str", "string", "utf8") else text
-
-
-def as_frame(values: np.ndarray, names: list[str], like: Any) -> Any:
-    """Predictions as a data frame of the library of ``like``, with its index."""
-    if values.ndim == 1:
-        values = values[:, None]
-    if type(like).__module__.partition(".")[0] == "polars":
-        polars = import_optional("polars")
-        return polars.DataFrame({name: values[:, j] for j, name in enumerate(names)})
-    return import_optional("pandas").DataFrame(
-        values, columns=names, index=getattr(like, "index", None)
-    )
-
-
-def check_sample_ids(X: Any, Y: Any) -> None:
-    """Raise a ValueError if the row names of Y are not the samples of X, in the same order."""
-    ids = getattr(X, "sample_ids", None)
-    if ids is None or not hasattr(Y, "iloc"):
-        return
-    names = list(Y.index)
-    if not names or not all(isinstance(name, str) for name in names) or names == list(ids):
-        return
-    known = set(ids)
-    unknown = [name for name in names if name not in known]
-    if not unknown:
-        raise ValueError(
-            f"the {len(names)} rows of Y are not the {len(ids)} samples of X in the same order; "
-            "pass X.for_samples(Y.index)"
-        )
-    raise ValueError(
-        f"{len(unknown)} of the {len(names)} rows of Y are not samples of X, such as "
-        f"{first_names(unknown)}; the samples of X are named like {first_names(ids)}. Pass "
-        "X.for_samples(names) and Y.loc[names] with the names that both have, or, if the rows are "
-        "in the same order, Y.to_numpy()"
-    )
-
-
-def check_feature_names(names: Iterable[str], expected: Iterable[str], estimator: str) -> None:
-    """Raise a ValueError if a design names other predictors than those of the fit."""
-    for place, (name, wanted) in enumerate(zip(names, expected, strict=True)):
-        if name != wanted:
-            raise ValueError(
-                f"X must have the predictors that {estimator} was fitted to, in the same order; "
-                f"predictor {place} is {name!r} instead of {wanted!r}"
-            )

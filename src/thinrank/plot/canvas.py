@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.core.imports import import_optional
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.summary import Findings, findings, percent, shortened
+from thinrank.estimators.summary import Findings, percent, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ def fitted_model(est: Any) -> Findings:
             f"{type(est).__name__}"
         )
     check_is_fitted(est, "factors_")
-    return findings(est)
+    return Findings(est)
 
 
 def selected(
