@@ -22,9 +22,9 @@ from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.estimators.summary import Findings, Summary, percent, score_name
 from thinrank.plot.canvas import fitted_model, shorten
+from thinrank.plot.curves import chosen_record
 from thinrank.plot.name_bars import part_of
 from thinrank.plot.observed_points import draw_pairs, prediction_pairs
-from thinrank.plot.search_curves import chosen_record
 from thinrank.report.document import (
     Block,
     Cell,

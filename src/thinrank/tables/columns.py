@@ -12,22 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from thinrank.tables.cells import (
-    DECIMALS,
-    THOUSANDS,
-    canonical,
-    is_inexact,
-    looks_like_number,
-    number_of,
-)
 from thinrank.tables.encoding import most_frequent_first
 from thinrank.tables.errors import counted, listed, typed_name
 from thinrank.tables.read import (
+    DECIMALS,
+    THOUSANDS,
     ReadOptions,
     Source,
     Table,
     as_text,
+    canonical,
+    is_inexact,
     is_name_of_rows,
+    looks_like_number,
+    number_of,
     read_cells,
 )
 

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from thinrank.tables.cells import canonical
 from thinrank.tables.columns import check_predictors, key_of, take_rows, to_frame
 from thinrank.tables.errors import TableError, check_names, listed
-from thinrank.tables.read import ReadOptions, Table, read_cells
+from thinrank.tables.read import ReadOptions, Table, canonical, read_cells
 
 _UNIQUE = 0.8  # smallest share of different cells in a column that can be a key
 _SHARED = 0.5  # smallest share of them that the other file has

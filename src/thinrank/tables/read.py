@@ -12,8 +12,8 @@ import csv
 import errno
 import gzip
 import hashlib
-import io
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 
 from thinrank.core.imports import import_optional
-from thinrank.tables.cells import DECIMALS, EXACT, THOUSANDS, is_missing, number_of
 from thinrank.tables.errors import TableError, counted, listed
 
 STRING = np.dtypes.StringDType()  # a cell of up to 15 bytes takes 16, an object of Python 64
@@ -33,10 +32,21 @@ _EXPECTED = "expected CSV, TSV, Excel, Parquet, NPY or NPZ"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
 _SAMPLE = 20  # records that the delimiter is found from
 _BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of millions of cells
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _CORNER = re.compile(
     r"(unnamed:.*|ids?|index|idx|key|names?|row ?names?|row|samples?|subject|patient|participant)?"
     r"(?: ?(?:ids?|names?))?"
 )
+_MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
+DECIMALS = {".": re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.I)}
+DECIMALS[","] = re.compile(DECIMALS["."].pattern.replace(r"\.", ","), re.I)
+THOUSANDS = {".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")}
+THOUSANDS[","] = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?")
+_WHOLE = re.compile(r"([+-]?)0*(\d+)(?:[.,]0*)?")
+_LARGE = re.compile(r"[+-]?\d{16,}(\.0*)?")
+EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
+# numbers with units, dates, times, ranges, currencies and limits of detection; but not "1120_A"
+_LIKE_NUMBER = re.compile(r"[<>≤≥~≈±=$€£¥+−–-]*\s*[.,]?\d")
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,51 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
     return table
 
 
+# ------------------------------------------------------------------------------------------ cells
+
+
+def is_missing(cell: str, marks: Collection[str] = ()) -> bool:
+    """Whether a cell is one of the usual marks of a missing value, or of those given."""
+    return cell.lower() in _MISSING or cell in marks
+
+
+def number_of(cell: str, decimal: str = ".", thousands: bool = False) -> float | None:
+    """The number in a cell; None if it is missing, a text, or too large a whole number.
+
+    ``thousands``: whether the other one of point and comma may separate thousands.
+    """
+    if thousands and THOUSANDS[decimal].fullmatch(cell):
+        cell = cell.replace("," if decimal == "." else ".", "")
+    if "_" in cell or (decimal == "," and "." in cell):
+        return None  # Python accepts 1_000
+    cell = cell.replace(decimal, ".")
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return None if number != number or is_inexact(cell) else number
+
+
+def is_inexact(cell: str) -> bool:
+    """Whether a text is a whole number that floating-point numbers may not represent."""
+    return _LARGE.fullmatch(cell) is not None and abs(float(cell)) >= EXACT
+
+
+def looks_like_number(cell: str) -> bool:
+    """Whether a text is a number with something else, a date or the like."""
+    return _LIKE_NUMBER.match(cell) is not None
+
+
+def canonical(cell: str) -> str:
+    """A name of a row without what files write differently: case, spaces, zeros around a number."""
+    text = " ".join(unicodedata.normalize("NFKC", cell).split()).casefold()
+    whole = _WHOLE.fullmatch(text)
+    if whole is not None:
+        return ("-" if whole[1] == "-" and whole[2] != "0" else "") + whole[2]
+    number = number_of(text, "," if "," in text else ".")
+    return text if number is None else repr(number)
+
+
 # ----------------------------------------------------------------------------- contents of files
 
 
@@ -211,43 +266,39 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _of_text(path: Path, raw: bytes, options: ReadOptions, prefix: str) -> Table:
-    file = str(path)
-    encoding = _encoding(raw, options.encoding, file)
+    file, text = str(path), _decoded(path, raw, options.encoding)
     tabs = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    delimiter = options.delimiter or ("\t" if tabs else _delimiter(raw, encoding, file))
+    delimiter = options.delimiter or ("\t" if tabs else _delimiter(text, file))
     marked = raw.startswith((codecs.BOM_UTF8, *_UTF16))
     style = {"delimiter": delimiter, "byte_order_mark": marked}
-    return _of_records(file, _records(raw, encoding, delimiter, file), style, options, prefix)
+    return _of_records(file, _records(text, delimiter, file), style, options, prefix)
 
 
-def _encoding(raw: bytes, given: str | None, file: str) -> str:
-    """The encoding of a text: UTF-8, UTF-16 with a byte order mark, or the one that was given."""
-    fault = TableError(f"is not a text file; {_EXPECTED}", file=file)
-    known = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
-    # streams need a mark where the order of bytes is not in the name
-    named = given and re.sub(r"(?i)^utf[-_]?(16|32)$", r"utf-\1-le", given)
-    for encoding in (known, named):
+def _decoded(path: Path, raw: bytes, given: str | None) -> str:
+    """A text in UTF-8, UTF-16 with a byte order mark, or the encoding that was given."""
+    fault = TableError(f"is not a text file; {_EXPECTED}", file=str(path))
+    for encoding in ("utf-16" if raw.startswith(_UTF16) else "utf-8-sig", given):
         try:
-            if encoding is not None and "\0" not in raw.decode(encoding):
-                return encoding
+            text = "\0" if encoding is None else raw.decode(encoding)
         except LookupError:
-            raise TableError(f"there is no encoding {given!r}", file=file) from None
+            raise TableError(f"there is no encoding {given!r}", file=str(path)) from None
         except UnicodeError as error:
             start = getattr(error, "start", 0)
             told = (
                 f"is not {given or 'UTF-8'} text (byte 0x{raw[start]:02x}); save it as UTF-8, or "
                 "give its encoding, for example --encoding latin-1"
             )
-            fault = TableError(told, file=file, row=raw.count(b"\n", 0, start) + 1)
+            fault = TableError(told, file=str(path), row=raw.count(b"\n", 0, start) + 1)
+        else:
+            if "\0" not in text:
+                return text
     raise fault
 
 
-def _records(
-    raw: bytes, encoding: str, delimiter: str, file: str
-) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """The records of a text, each with the row that it begins in."""
     csv.field_size_limit(_BLOCK)
-    lines = io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, newline="")
+    lines = (found[0] for found in _LINE.finditer(text))
     reader, end = csv.reader(lines, delimiter=delimiter, strict=True), 0
     try:
         for cells in reader:
@@ -258,7 +309,7 @@ def _records(
         raise TableError(told, file=file, row=end + 1) from None
 
 
-def _delimiter(raw: bytes, encoding: str, file: str) -> str:
+def _delimiter(text: str, file: str) -> str:
     """Of comma, semicolon, tab and pipe, the one that divides the first records equally.
 
     Commas are frequent in other places. Where no mark does, the most frequent one tells best what
@@ -268,7 +319,7 @@ def _delimiter(raw: bytes, encoding: str, file: str) -> str:
     def trust(mark: str) -> tuple[bool, bool, int]:
         found = []
         try:
-            for _, cells in islice(_records(raw, encoding, mark, file), _SAMPLE):
+            for _, cells in islice(_records(text, mark, file), _SAMPLE):
                 found += [len(cells)] * any(cells)
         except TableError:
             found.insert(0, 0)
@@ -288,30 +339,32 @@ def _of_records(
     prefix: str,
 ) -> Table:
     """The table of records of texts. Rows of empty cells between others are missing cells."""
-    read: list[tuple[int, bool, np.ndarray]] = []
+    read: list[tuple[int, np.ndarray]] = []
+    filled: list[int] = []  # positions of the records that are not blank
     width = 0
     for line, cells in records:
-        width = len(cells) if any(cells) else width
+        some = any(cells)
+        width = len(cells) if some else width
         if len(cells) == width:  # no blank lines, but a blank cell of a single column
-            read.append((line, any(cells), np.array(cells, STRING)))
-    filled = [i for i, (_, some, _) in enumerate(read) if some]
+            filled += [len(read)] * some
+            read.append((line, np.array(cells, STRING)))
     if not filled:
         raise TableError("is empty", file=file)
-    line, _, first = read[filled[0]]
+    line, first = read[filled[0]]
     named = options.header
     if named is None:
-        following = read[filled[1]][2].tolist() if filled[1:] else []
+        following = read[filled[1]][1].tolist() if filled[1:] else []
         named = _is_header(first.tolist(), following, file, line)
     if named and not filled[1:]:
         raise TableError("has a header and no rows", file=file)
     read = read[filled[int(named)] : filled[-1] + 1]
-    width = len(read[0][2])
+    width = len(read[0][1])
     names = _column_names(first.tolist(), width, file, line) if named else _made_up(width, prefix)
-    for line, _, row in read:
+    for line, row in read:
         if len(row) != width:
             told = f"has {counted(len(row), 'cell')}, expected {width}"
             raise TableError(told, file=file, row=line)
-    lines, texts = [line for line, *_ in read], np.stack([row for *_, row in read])
+    lines, texts = [line for line, _ in read], np.stack([row for _, row in read])
     del read
     notes, decimal = [], options.decimal or "."
     if options.decimal is None and style.get("delimiter", ",") != ",":
