@@ -18,7 +18,6 @@ from thinrank.cli.options import Reading
 from thinrank.cli.running import Output, UnusableArgumentError
 from thinrank.persistence import ModelFileError, read_extra
 from thinrank.persistence.files import ARRAYS, DOCUMENT
-from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import TableError, checksum, read_pair
 from thinrank.tables.columns import (
     check_predictors,
@@ -346,8 +345,7 @@ def read_stability(folder: Path) -> pd.DataFrame | str | None:
         )
         full[list(_NAMES)] = full[list(_NAMES)].map(as_written)
         about = {name: full[name].iloc[0] for name in _ABOUT}
-        table = full.drop(columns=list(_ABOUT)).astype({"stable": bool})
-        summaries = [AxisSummary.of_table(table, axis) for axis in ("row", "column", "pair")]
+        table = full.drop(columns=list(_ABOUT)).astype({"stable": bool, "frequency": float})
     except (ValueError, KeyError, IndexError) as error:
         raise TableError(
             f"is not a file that thinrank stability wrote ({error}); delete it", file=str(path)
@@ -356,8 +354,6 @@ def read_stability(folder: Path) -> pd.DataFrame | str | None:
         return f"{path} is about another model"
     table.attrs["threshold"] = float(about["threshold"])
     table.attrs["n_resamples"] = int(about["n_resamples"])
-    remarks = [remark(summary) for summary in summaries]
-    table.attrs["remarks"] = [text for text in remarks if text]
     return table
 
 

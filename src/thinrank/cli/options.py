@@ -147,8 +147,7 @@ def typed_command() -> str:
 def check_output_folder(folder: Path, option: str = "--out") -> None:
     """Raise a usage error unless files can be written to a folder, which need not exist."""
     place = folder.absolute()
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    place = next((each for each in (place, *place.parents) if each.exists()), place)
     if not place.is_dir():
         raise typer.BadParameter(f"{place} is a file, not a folder", param_hint=option)
     try:

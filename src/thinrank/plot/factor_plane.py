@@ -193,10 +193,11 @@ def _draw_samples(ax: Axes, scores: np.ndarray, groups: Any) -> None:
             f"groups must have one entry for each of the {len(scores)} samples, got an array of "
             f"shape {members.shape}"
         )
-    names = np.asarray([str(value) for value in members], dtype=object)
-    titles = sorted(Counter(names.tolist()))
+    names = members.astype(str)
+    counts = Counter(names.tolist())
+    titles = sorted(counts)
     if len(titles) > len(CATEGORIES):
-        common = [name for name, _ in Counter(names.tolist()).most_common(len(CATEGORIES) - 1)]
+        common = [name for name, _ in counts.most_common(len(CATEGORIES) - 1)]
         others = f"{len(titles) - len(common)} other groups"
         names = np.where(np.isin(names, common), names, others)
         titles = [*sorted(common), others]

@@ -127,9 +127,7 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y, truth = tr.datasets.make_two_way_sparse(100, 20, 8, 1, 3, 4, random_state=0)
-    >>> est = tr.SparseReducedRankRegressor(1, 3, 4).fit(X, Y)
+    {fit}
     >>> ax = tr.plot.intervals(tr.inference.confidence_intervals(est, X, Y))
     >>> ax.get_xlabel()
     'coefficient, 95 % confidence intervals'

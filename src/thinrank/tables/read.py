@@ -46,7 +46,7 @@ _WHOLE = re.compile(r"([+-]?)0*(\d+)(?:[.,]0*)?")
 _LARGE = re.compile(r"[+-]?\d{16,}(\.0*)?")
 EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
 # numbers with units, dates, times, ranges, currencies and limits of detection; but not "1120_A"
-_LIKE_NUMBER = re.compile(r"[<>≤≥~≈±=$€£¥+−–-]*\s*[.,]?\d")
+LIKE_NUMBER = re.compile(r"[<>≤≥~≈±=$€£¥+−–-]*\s*[.,]?\d")
 
 
 @dataclass(frozen=True)
@@ -209,11 +209,6 @@ def is_inexact(cell: str) -> bool:
     return _LARGE.fullmatch(cell) is not None and abs(float(cell)) >= EXACT
 
 
-def looks_like_number(cell: str) -> bool:
-    """Whether a text is a number with something else, a date or the like."""
-    return _LIKE_NUMBER.match(cell) is not None
-
-
 def canonical(cell: str) -> str:
     """A name of a row without what files write differently: case, spaces, zeros around a number."""
     text = " ".join(unicodedata.normalize("NFKC", cell).split()).casefold()
@@ -359,7 +354,9 @@ def _of_records(
         raise TableError("has a header and no rows", file=file)
     read = read[filled[int(named)] : filled[-1] + 1]
     width = len(read[0][1])
-    names = _column_names(first.tolist(), width, file, line) if named else _made_up(width, prefix)
+    names = [f"{prefix}{j}" for j in range(width)]
+    if named:
+        names = _column_names(first.tolist(), width, file, line)
     for line, row in read:
         if len(row) != width:
             told = f"has {counted(len(row), 'cell')}, expected {width}"
@@ -435,10 +432,6 @@ def _column_names(record: list[Any], width: int, file: str, row: int) -> list[st
             told = f"{names[j]!r} is in columns {names.index(names[j]) + 1} and {j + 1}"
             raise TableError(f"names of columns must be different: {told}", file=file, row=row)
     return names
-
-
-def _made_up(count: int, prefix: str) -> list[str]:
-    return [f"{prefix}{j}" for j in range(count)]
 
 
 def _decimal(texts: np.ndarray, lines: list[int], file: str) -> str:
@@ -524,7 +517,7 @@ def _of_arrays(
         if given is not None and given.shape != (count,):
             told = f"has {given.size} names for a matrix of the shape {frame.shape}"
             raise TableError(told, file=file)
-    frame.columns = _made_up(frame.shape[1], prefix) if titles is None else titles.astype(str)
+    frame.columns = [f"{prefix}{j}" for j in frame] if titles is None else titles.astype(str)
     if index is not None:
         frame.insert(0, "", [str(cell).strip() for cell in index])
     return _of_frame(path, frame, options, named=titles is not None)
