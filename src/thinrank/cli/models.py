@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 import thinrank as tr
-from thinrank.cli.options import Reading
+from thinrank.cli.options import Reading, option_error
 from thinrank.cli.running import Output, UnusableArgumentError
 from thinrank.persistence import ModelFileError, read_extra
 from thinrank.persistence.files import ARRAYS, DOCUMENT
@@ -112,10 +111,8 @@ def _families(given: str, names: list[str]) -> dict[str, str]:
     for part in filter(None, map(str.strip, given.split(","))):
         name, separator, family = part.rpartition("=")
         if family not in FAMILIES:
-            raise typer.BadParameter(
-                f"must be one of {', '.join(FAMILIES)}, or response=family, got {part!r}",
-                param_hint="--family",
-            )
+            told = f"must be one of {', '.join(FAMILIES)}, or response=family, got {part!r}"
+            raise option_error("--family", told)
         if separator:
             chosen[name] = family
         else:

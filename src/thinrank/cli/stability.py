@@ -101,10 +101,8 @@ def _estimator(model: SavedModel, predictors: int | None) -> Any:
             f"{model.folder}: the model selects no predictor, so there is no selection to examine"
         )
     if predictors is not None and predictors > count:
-        raise typer.BadParameter(
-            f"must be at most the number of predictors of the model, {count}, got {predictors}",
-            param_hint="--predictors",
-        )
+        told = f"must be at most the number of predictors of the model, {count}, got {predictors}"
+        raise typer.BadParameter(told, param_hint="--predictors")
     rows = count if predictors is None else predictors
     chosen = {name: estimator.best_params_[name] for name in ("column_sparsity", "ridge")}
     sizes = {"rank": min(int(estimator.rank_), rows), "row_sparsity": rows, **chosen}

@@ -38,10 +38,12 @@ _CORNER = re.compile(
     r"(?: ?(?:ids?|names?))?"
 )
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
-DECIMALS = {".": re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.I)}
-DECIMALS[","] = re.compile(DECIMALS["."].pattern.replace(r"\.", ","), re.I)
-THOUSANDS = {".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")}
-THOUSANDS[","] = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?")
+# numbers with a decimal mark, and those with the other mark between thousands
+DECIMALS = {mark: re.compile(rf"[+-]?\d*[{mark}]\d+(e[+-]?\d+)?", re.I) for mark in ".,"}
+THOUSANDS = {
+    mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}([{other}]\d{{3}})+([{mark}]\d*)?")
+    for mark, other in (".,", ",.")
+}
 _WHOLE = re.compile(r"([+-]?)0*(\d+)(?:[.,]0*)?")
 _LARGE = re.compile(r"[+-]?\d{16,}(\.0*)?")
 EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
@@ -187,11 +189,13 @@ def is_missing(cell: str, marks: Collection[str] = ()) -> bool:
     return cell.lower() in _MISSING or cell in marks
 
 
-def number_of(cell: str, decimal: str = ".", thousands: bool = False) -> float | None:
+def number_of(cell: str, decimal: str = "", thousands: bool = False) -> float | None:
     """The number in a cell; None if it is missing, a text, or too large a whole number.
 
-    ``thousands``: whether the other one of point and comma may separate thousands.
+    ``decimal``: a comma if there is one, unless it is given. ``thousands``: whether the other one
+    of point and comma may separate thousands.
     """
+    decimal = decimal or ("," if "," in cell else ".")
     if thousands and THOUSANDS[decimal].fullmatch(cell):
         cell = cell.replace("," if decimal == "." else ".", "")
     if "_" in cell or (decimal == "," and "." in cell):
@@ -215,7 +219,7 @@ def canonical(cell: str) -> str:
     whole = _WHOLE.fullmatch(text)
     if whole is not None:
         return ("-" if whole[1] == "-" and whole[2] != "0" else "") + whole[2]
-    number = number_of(text, "," if "," in text else ".")
+    number = number_of(text)
     return text if number is None else repr(number)
 
 
@@ -387,7 +391,7 @@ def _is_header(record: list[str], following: list[str], file: str, row: int) -> 
     Other numbers above numbers are names if a name such as "id" is before them, or if they ascend
     or descend, as wavelengths do. Otherwise nobody would miss a row of cells with a text.
     """
-    above, below = ([_number(cell) for cell in cells] for cells in (record, following))
+    above, below = ([number_of(cell) for cell in cells] for cells in (record, following))
     texts = [
         number is None and not is_missing(cell) for number, cell in zip(above, record, strict=True)
     ]
@@ -408,10 +412,6 @@ def _is_header(record: list[str], following: list[str], file: str, row: int) -> 
         file=file,
         row=row,
     )
-
-
-def _number(cell: str) -> float | None:
-    return number_of(cell, "," if "," in cell else ".")
 
 
 def is_name_of_rows(name: str) -> bool:
