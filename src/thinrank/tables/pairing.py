@@ -59,11 +59,6 @@ def read_pair(
     -------
     tuple of (DataFrame, DataFrame, str)
         Predictors, with columns of the dtype ``category``; responses; how rows were paired.
-
-    Raises
-    ------
-    TableError
-        If a file cannot be used. The message names the file, the row and the column.
     """
     options = options or ReadOptions()
     encodings = [each.strip() or None for each in (options.encoding or "").split(",")]
