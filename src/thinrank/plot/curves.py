@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.checks import check_choice
 from thinrank.core.imports import import_optional
-from thinrank.core.result import History, Record
+from thinrank.core.result import History
 from thinrank.estimators.summary import score_name
 from thinrank.plot import canvas
 from thinrank.plot.canvas import (
@@ -86,7 +86,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     records: list[Any] = last_search(search)
     if not records:
         return canvas.write_instead(ax, "No model of the search has a finite score.")
-    chosen: Any = chosen_record(records, est.best_params_)
+    chosen = chosen_record(records, est.best_params_)
     null = next((record for record in records if record.sizes.rank == 0), None)
     lines = _lines(records)
     best_rank = 0 if chosen is None else chosen.sizes.rank
@@ -117,21 +117,20 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def chosen_record(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
-    """The record of the model that was fitted to all rows."""
+def chosen_record(records: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The record of the model that was fitted to all rows; None if there is none."""
     names = ("rank", "row_sparsity", "column_sparsity", "ridge", "exchange")
     wanted = [params.get(name) for name in names]
     alike = [
         record
         for record in records
-        if record.sizes is not None
-        and all(
+        if all(
             want is None or math.isclose(have, want, rel_tol=1e-9)
             for have, want in zip(record.sizes, wanted, strict=True)
         )
     ]
     # None means no limit: the model with the most predictors and responses
-    return max(alike, key=lambda r: r.sizes[1:3] if r.sizes else (0, 0), default=None)
+    return max(alike, key=lambda record: record.sizes[1:3], default=None)
 
 
 def _lines(records: Sequence[Any]) -> dict[int, dict[int, float]]:
