@@ -111,7 +111,7 @@ def test_other_estimators_and_numbers_are_refused():
         (tr.plot.network, "max_edges", True),
         (tr.plot.selection, "max_ranks", "all"),
     ):
-        with pytest.raises(ValueError, match=f"{option} must be an integer of at least 1, got"):
+        with pytest.raises(ValueError, match=f"{option} must be a positive integer, got"):
             plot(fits.searched(), **{option: wrong})
 
 

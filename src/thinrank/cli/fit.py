@@ -22,6 +22,7 @@ from thinrank.cli.options import (
     model_option,
     names_of,
     number,
+    option_error,
     reading_option,
     size,
     typed_command,
@@ -132,9 +133,7 @@ def fit(
     if y is None and not names:
         raise typer.BadParameter("give a file Y, or columns of X: --responses y1,y2")
     if join is not None and (y is None or reading.no_index or reading.index is not None):
-        raise typer.BadParameter(
-            "needs two files, and takes the place of --index", param_hint="--join"
-        )
+        raise option_error("--join", "needs two files, and takes the place of --index")
     request = DataRequest(
         x=x,
         y=y,
@@ -151,9 +150,7 @@ def fit(
     n = len(data.X)
     check_names("--keep", names_of(keep), [*data.X.columns, *data.names], x, "predictor")
     if cv > max(n, 5):
-        raise typer.BadParameter(
-            f"must be at most the number of samples, {n}, got {cv}", param_hint="--cv"
-        )
+        raise option_error("--cv", f"must be at most the number of samples, {n}, got {cv}")
     counts = {"sample": n, "predictor": len(data.names), "response": data.Y.shape[1]}
     output.show(", ".join(counted(count, what) for what, count in counts.items()))
     estimator = _estimator(settings, loss, data)
@@ -191,7 +188,7 @@ def _columns_and_size(given: list[str]) -> tuple[list[str], str]:
     """The names of responses, and how many may be predicted, both of which --responses may give."""
     sizes = [text for text in given if text in ("auto", "all") or text.lstrip("+-").isdigit()]
     if len(sizes) > 1:
-        raise typer.BadParameter("gives several numbers", param_hint="--responses")
+        raise option_error("--responses", "gives several numbers")
     return names_of([text for text in given if text not in sizes]), (sizes or ["auto"])[0]
 
 
@@ -202,9 +199,7 @@ def _estimator(settings: dict[str, Any], loss: str, data: TrainingData) -> Any:
     if families == {"gaussian"}:
         return tr.SparseReducedRankRegressor(loss=loss, **settings)
     if loss != "squared":
-        raise typer.BadParameter(
-            "is for responses of the family gaussian; give --family huber", param_hint="--loss"
-        )
+        raise option_error("--loss", "is for responses of the family gaussian; give --family huber")
     family: Any = chosen[0] if len(families) == 1 else chosen
     return tr.SparseReducedRankGLM(family, **settings)
 

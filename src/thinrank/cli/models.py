@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 import thinrank as tr
-from thinrank.cli.options import Reading
+from thinrank.cli.options import Reading, option_error
 from thinrank.cli.running import Output, UnusableArgumentError
 from thinrank.persistence import ModelFileError, read_extra
 from thinrank.persistence.files import ARRAYS, DOCUMENT
-from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import TableError, checksum, read_pair
 from thinrank.tables.columns import (
     check_predictors,
@@ -113,10 +111,8 @@ def _families(given: str, names: list[str]) -> dict[str, str]:
     for part in filter(None, map(str.strip, given.split(","))):
         name, separator, family = part.rpartition("=")
         if family not in FAMILIES:
-            raise typer.BadParameter(
-                f"must be one of {', '.join(FAMILIES)}, or response=family, got {part!r}",
-                param_hint="--family",
-            )
+            told = f"must be one of {', '.join(FAMILIES)}, or response=family, got {part!r}"
+            raise option_error("--family", told)
         if separator:
             chosen[name] = family
         else:
@@ -346,8 +342,7 @@ def read_stability(folder: Path) -> pd.DataFrame | str | None:
         )
         full[list(_NAMES)] = full[list(_NAMES)].map(as_written)
         about = {name: full[name].iloc[0] for name in _ABOUT}
-        table = full.drop(columns=list(_ABOUT)).astype({"stable": bool})
-        summaries = [AxisSummary.of_table(table, axis) for axis in ("row", "column", "pair")]
+        table = full.drop(columns=list(_ABOUT)).astype({"stable": bool, "frequency": float})
     except (ValueError, KeyError, IndexError) as error:
         raise TableError(
             f"is not a file that thinrank stability wrote ({error}); delete it", file=str(path)
@@ -356,8 +351,6 @@ def read_stability(folder: Path) -> pd.DataFrame | str | None:
         return f"{path} is about another model"
     table.attrs["threshold"] = float(about["threshold"])
     table.attrs["n_resamples"] = int(about["n_resamples"])
-    remarks = [remark(summary) for summary in summaries]
-    table.attrs["remarks"] = [text for text in remarks if text]
     return table
 
 

@@ -46,6 +46,11 @@ Jobs = Annotated[
 ]
 
 
+def option_error(option: str, message: str) -> typer.BadParameter:
+    """The error about a value of an option that cannot be used."""
+    return typer.BadParameter(message, param_hint=option)
+
+
 def number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
     """Parse an option that is a number or one of some words."""
     if text in words:
@@ -54,14 +59,14 @@ def number(text: str, kind: type, words: tuple[str, ...], option: str) -> object
         return kind(text)
     except ValueError as error:
         expected = " or ".join(("a whole number" if kind is int else "a number", *words))
-        raise typer.BadParameter(f"must be {expected}, not {text!r}", param_hint=option) from error
+        raise option_error(option, f"must be {expected}, not {text!r}") from error
 
 
 def size(text: str, option: str, *, unlimited: bool = True) -> int | str | None:
     """Parse a size of the model: a positive whole number, "auto", or "all" for no limit."""
     value = number(text, int, ("auto", "all") if unlimited else ("auto",), option)
     if isinstance(value, int) and value < 1:
-        raise typer.BadParameter(f"must be at least 1, got {value}", param_hint=option)
+        raise option_error(option, f"must be at least 1, got {value}")
     return None if value == "all" else value  # type: ignore[return-value]
 
 
@@ -118,7 +123,7 @@ class Reading:
         from thinrank.tables import ReadOptions
 
         if self.index is not None and self.no_index:
-            raise typer.BadParameter("give either --index or --no-index", param_hint="--index")
+            raise option_error("--index", "give either --index or --no-index")
         return ReadOptions(
             header=self.header,
             index=False if self.no_index else self.index,
@@ -133,9 +138,7 @@ class Reading:
 def _mark(name: str | None, marks: dict[str, str], option: str) -> str | None:
     """The character that a word stands for."""
     if name is not None and name not in (*marks, *marks.values()):
-        raise typer.BadParameter(
-            f"must be one of {', '.join(marks)}, got {name!r}", param_hint=option
-        )
+        raise option_error(option, f"must be one of {', '.join(marks)}, got {name!r}")
     return name if name is None else marks.get(name, name)
 
 
@@ -147,29 +150,26 @@ def typed_command() -> str:
 def check_output_folder(folder: Path, option: str = "--out") -> None:
     """Raise a usage error unless files can be written to a folder, which need not exist."""
     place = folder.absolute()
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    place = next((each for each in (place, *place.parents) if each.exists()), place)
     if not place.is_dir():
-        raise typer.BadParameter(f"{place} is a file, not a folder", param_hint=option)
+        raise option_error(option, f"{place} is a file, not a folder")
     try:
         # asks the file system, which may be read-only whatever the permissions say
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
-        raise typer.BadParameter(
-            f"cannot write to {place}: {error.strerror}", param_hint=option
-        ) from error
+        raise option_error(option, f"cannot write to {place}: {error.strerror}") from error
 
 
 def check_output_file(path: Path, overwrite: bool = True, option: str = "--out") -> None:
     """Raise a usage error unless a file can be written, or replaced if it exists."""
     if path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder, expected a file", param_hint=option)
+        raise option_error(option, f"{path} is a folder, expected a file")
     if not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {path.parent}", param_hint=option)
+        raise option_error(option, f"there is no folder {path.parent}")
     check_output_folder(path.absolute().parent, option)
     if path.exists() and not overwrite:
-        raise typer.BadParameter(f"{path} exists; use --overwrite to replace it", param_hint=option)
+        raise option_error(option, f"{path} exists; use --overwrite to replace it")
 
 
 def check_before_fit(check: Callable[[Path, bool], None], out: Path, overwrite: bool) -> None:
@@ -178,7 +178,7 @@ def check_before_fit(check: Callable[[Path, bool], None], out: Path, overwrite: 
         check(out, overwrite)
     except OSError as error:
         text = str(error).replace("use overwrite=True", "use --overwrite")
-        raise typer.BadParameter(text, param_hint="--out") from None
+        raise option_error("--out", text) from None
     check_output_folder(out.absolute().parent)
 
 

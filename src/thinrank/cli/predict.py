@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from thinrank.cli.options import Folder, Overwrite, Reading, check_output_file
+from thinrank.cli.options import Folder, Overwrite, Reading, check_output_file, option_error
 from thinrank.cli.running import JsonOutput
 
 
@@ -38,7 +38,7 @@ def predict(
     from thinrank.tables.write import OUTPUT_SUFFIXES
 
     if out.suffix.lower() not in OUTPUT_SUFFIXES:
-        raise typer.BadParameter(f"must end in {', '.join(OUTPUT_SUFFIXES)}", param_hint="--out")
+        raise option_error("--out", f"must end in {', '.join(OUTPUT_SUFFIXES)}")
     check_output_file(out, overwrite)
     saved = load_model(model)
     check_not_data(out, saved, x)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinrank.cli.options import FitX, FitY, Folder, check_output_file
+from thinrank.cli.options import FitX, FitY, Folder, check_output_file, option_error
 from thinrank.cli.running import JsonOutput, Output
 from thinrank.core.imports import import_optional
 
@@ -50,7 +50,7 @@ def report(
     if graphml is not None:
         check_output_file(graphml, overwrite, "--graphml")
         if graphml.absolute() == page.absolute():
-            raise typer.BadParameter("is the file of the page", param_hint="--graphml")
+            raise option_error("--graphml", "is the file of the page")
         check_not_data(graphml, saved, x, y)
     import_optional("matplotlib")
     from thinrank import report

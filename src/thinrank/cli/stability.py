@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import textwrap
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +16,6 @@ from thinrank.cli.running import JsonOutput, UnusableArgumentError
 
 if TYPE_CHECKING:
     from thinrank.cli.models import SavedModel
-
-_WIDTH = 79  # of printed lines
 
 
 def stability(
@@ -50,6 +47,7 @@ def stability(
     """
     from thinrank.cli.models import FILE, load_model, reread_data, write_stability
     from thinrank.core.warnings import SelectionWarning
+    from thinrank.estimators.summary import wrapped
     from thinrank.selection.stability import stable_sentences, unstable_sentences
 
     saved = load_model(model)
@@ -81,9 +79,8 @@ def stability(
         *unstable_sentences(table, np.asarray(saved.estimator.row_support_)),
     ]
     sentences += [text for text in table.attrs["remarks"] if "selected no predictor" in text]
-    hint = _smaller(table, threshold)
-    for sentence in [*sentences, *([hint] if hint else [])]:
-        output.show(textwrap.fill(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False))
+    for line in wrapped([*sentences, *_smaller(table, threshold)]):
+        output.show(line)
     output.show(f"\nAll frequencies are in {path}; thinrank report includes them.")
     return {"model": str(model), "stability": str(path), **_as_json(table, sentences)}
 
@@ -104,10 +101,8 @@ def _estimator(model: SavedModel, predictors: int | None) -> Any:
             f"{model.folder}: the model selects no predictor, so there is no selection to examine"
         )
     if predictors is not None and predictors > count:
-        raise typer.BadParameter(
-            f"must be at most the number of predictors of the model, {count}, got {predictors}",
-            param_hint="--predictors",
-        )
+        told = f"must be at most the number of predictors of the model, {count}, got {predictors}"
+        raise typer.BadParameter(told, param_hint="--predictors")
     rows = count if predictors is None else predictors
     chosen = {name: estimator.best_params_[name] for name in ("column_sparsity", "ridge")}
     sizes = {"rank": min(int(estimator.rank_), rows), "row_sparsity": rows, **chosen}
@@ -125,18 +120,17 @@ def _name_responses(table: Any, names: list[str]) -> None:
     table.loc[pairs, "name"] = table.loc[pairs, "predictor"] + " → " + table.loc[pairs, "response"]
 
 
-def _smaller(table: Any, threshold: float) -> str:
-    """The number of predictors with which the bound is about one; empty if that is no help."""
+def _smaller(table: Any, threshold: float) -> list[str]:
+    """The number of predictors with which the bound is about one; nothing if that is no help."""
     from thinrank.selection.stability import AxisSummary
 
     summary = AxisSummary.of_table(table, "row")
     few = max(math.isqrt(int((2 * threshold - 1) * summary.among)), 1)
     if summary.bound < max(summary.stable, 1) or few >= summary.mean:
-        return ""
-    return (
-        f"With --predictors {few} each fit selects {few} of {summary.among:,}, and the bound is "
-        f"{few**2 / summary.among / (2 * threshold - 1):.2g}."
-    )
+        return []
+    bound = few**2 / summary.among / (2 * threshold - 1)
+    each = f"With --predictors {few} each fit selects {few} of {summary.among:,}"
+    return [f"{each}, and the bound is {bound:.2g}."]
 
 
 def _as_json(table: Any, sentences: list[str]) -> dict[str, Any]:

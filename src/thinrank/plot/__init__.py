@@ -5,16 +5,12 @@ them. matplotlib comes with the extra ``plot`` and is imported when the first pl
 drawn, so this package can be imported without it.
 """
 
-from thinrank.plot.coefficient_map import coefficients
-from thinrank.plot.factor_bars import factors
-from thinrank.plot.factor_network import network
+from thinrank.plot.curves import convergence, path, selection
 from thinrank.plot.factor_plane import biplot, correlation_circle
-from thinrank.plot.iteration_curve import convergence
 from thinrank.plot.matrix_plots import biclusters, loadings, scree
+from thinrank.plot.model_parts import coefficients, factors, network
 from thinrank.plot.name_bars import discoveries, intervals, stability
 from thinrank.plot.observed_points import observed_predicted
-from thinrank.plot.path_lines import path
-from thinrank.plot.search_curves import selection
 
 __all__ = [
     "biclusters",

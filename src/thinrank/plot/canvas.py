@@ -5,15 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, wraps
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
+from thinrank.core.checks import positive_integer
 from thinrank.core.imports import import_optional
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.summary import Findings, percent, shortened
@@ -33,20 +34,23 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 NAME_WIDTH = 28  # largest number of characters of a label
 LARGE, SMALL, SMALLEST = 9.0, 8.0, 7.0  # font sizes in points; names have one between the ends
-ROW = 0.19  # height of a name in a new figure, in inches
+ROW = 1.5 * LARGE / 72  # height of a name in a new figure, in inches
 _TALLEST = 9.0  # of a figure whose height follows from its names, in inches: a printed page
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
-_SPACE = 1.6  # least number of rows above a kind of names, for its title
 _LINE = 1.25  # height of a line of text, in font sizes
 
 NO_FACTORS = "The rank is 0: there are no factors."
 NO_COEFFICIENTS = "All coefficients are zero: no predictor was selected."
+# what docstrings have in place of {est} and {fit}, and before their examples
 _EST = """est : estimator
         A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`."""
+_FIT = """>>> import thinrank as tr
+    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
+    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)"""
 _AX = """
     ax : Axes, Figure or None, default=None
         The Axes to draw in, or an empty figure, which gets the height that names need; None for a
-        new figure.
+        new figure. In small Axes fewer names are shown, so that they can be read.
 
     Returns
     -------
@@ -57,12 +61,21 @@ _AX = """
 Plot = TypeVar("Plot", bound=Callable[..., Any])
 
 
-def documented(plot: Plot) -> Plot:
-    """Add to the docstring of a plot what all plots share: the estimator, the Axes, the result."""
-    if plot.__doc__ is not None:  # python -OO removes it
-        parameters, line, rest = plot.__doc__.replace("{est}", _EST).partition("\n\n    Examples\n")
-        plot.__doc__ = parameters + _AX + line.lstrip("\n") + rest
-    return plot
+def plot(draw: Plot) -> Plot:
+    """A function that draws, with what all share: checks of numbers, fonts, parts of the text."""
+    if draw.__doc__ is not None:  # python -OO removes it
+        text = draw.__doc__.replace("{est}", _EST).replace("{fit}", _FIT)
+        parameters, line, rest = text.partition("\n\n    Examples\n")
+        draw.__doc__ = parameters + _AX + line.lstrip("\n") + rest
+
+    @wraps(draw)
+    def checked(*args: Any, **options: Any) -> Axes:
+        for name, value in options.items():
+            if name.startswith("max_"):
+                positive_integer(name, value)
+        return with_fonts(draw(*args, **options))
+
+    return cast("Plot", checked)
 
 
 def axes_of(ax: Any, width: float = 6.4, height: float = 4.4) -> Axes:
@@ -78,13 +91,6 @@ def axes_of(ax: Any, width: float = 6.4, height: float = 4.4) -> Axes:
             f"ax must be a matplotlib Axes, an empty Figure or None, got {type(ax).__name__}"
         )
     return ax
-
-
-def check_counts(**given: Any) -> None:
-    """A ValueError unless every argument is a number of things."""
-    for name, value in given.items():
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def fitted_model(est: Any) -> Findings:
@@ -192,63 +198,65 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 
 def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[str]) -> None:
     """Put names at positions of an axis, as they are written and in a size that fits."""
-    size = font_size(ax, which, len(labels))
+    look: Any = {"fontsize": font_size(ax, which, len(labels)), "parse_math": False}
     if which == "y":
-        ax.set_yticks(list(places), list(labels), fontsize=size, parse_math=False)
+        ax.set_yticks(list(places), list(labels), **look)
         return
-    each = size_in_points(ax)[0] / max(len(labels), 1)
-    longest = max((len(label) for label in labels), default=0)
-    flat = 0.65 * size * longest < each  # 0.65: mean width of a character, in font sizes
-    turn = 0 if flat else 90
-    ax.set_xticks(
-        list(places), list(labels), fontsize=size, parse_math=False, rotation=turn, va="top"
-    )
+    longest = 0.65 * max(map(len, labels), default=0)  # mean width of a character, in font sizes
+    flat = look["fontsize"] * longest * len(labels) < size_in_points(ax)[0]
+    ax.set_xticks(list(places), list(labels), rotation=0 if flat else 90, va="top", **look)
 
 
 def bar_columns(
-    ax: Axes, sides: Sequence[tuple[str, Sequence[str], np.ndarray, int]], titles: Sequence[str]
-) -> None:
+    ax: Any,
+    sides: Sequence[tuple[str, Sequence[str], np.ndarray, int]],
+    titles: Sequence[str],
+    nothing: str,
+) -> Axes:
     """Bars of the largest values of each column, with the kinds of names above each other.
 
     ``sides``: a kind, its names, their values in all columns, and the most names to show. Bars are
-    relative to the longest one of the column.
+    relative to the longest one of the column. ``nothing``: what to write without columns.
     """
-    # the title of a side needs a line of text, which may be more than one row of bars
-    rows = sum(most for *_, most in sides) + 4
-    space = max(_SPACE, 1.7 * SMALL * rows / size_in_points(ax)[1])
-    place = 0.0
+    counts = [min(int(np.count_nonzero(v.any(axis=1))), most) for _, _, v, most in sides]
+    rows = sum(counts) + 2 * len(sides)  # two empty ones above each kind, for its title
+    width = min(max(2.6 + 1.5 * len(titles), 4.8), 11.0)
+    ax = axes_of(ax, width, max(0.9 + ROW * rows, 2.6))
+    if not titles:
+        return write_instead(ax, nothing)
+    share = min((room(ax, "y") - len(sides)) / sum(counts), 1.0)
     places: list[float] = []
     labels: list[str] = []
-    for kind, names, values, most in sides:
+    for (kind, names, values, _), count in zip(sides, counts, strict=True):
         total = int(np.count_nonzero(values.any(axis=1)))
-        shown = strongest(np.abs(values).max(axis=1), most)
+        shown = strongest(np.abs(values).max(axis=1), max(int(share * count), 1))
         main = np.argmax(np.abs(values[shown]), axis=1)
         shown = shown[np.lexsort((-values[shown, main], main))]  # by their main column
-        heights = place + np.arange(len(shown))
-        note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
-        ax.text(-0.5, place - space / 2, note, fontsize=SMALL, color=GRAY, va="center")
+        heights = np.arange(len(shown)) + (places[-1] + 3 if places else 0.0)
+        note = shown_of(kind, len(shown), total)
+        style: Any = {"xytext": (0, 3), "textcoords": "offset points", "color": GRAY}
+        ax.annotate(note, (-0.5, heights[0] - 0.5), fontsize=SMALL, **style)
         for x, column in enumerate(values.T):
             own = column[shown] / (float(np.abs(column).max()) or 1.0)
             ax.barh(heights, own * _HALF, left=x, height=0.75, color=by_sign(own))
             ax.plot([x, x], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
         places += heights.tolist()
         labels += names_at(names, shown)
-        place = float(heights[-1]) + 1 + space
-    ax.set_ylim(place - space - 0.4, -space)
+    ax.set_ylim(places[-1] + 0.6, -2)
     name_axis(ax, "y", places, labels)
     ax.set_xticks(range(len(titles)), list(titles), fontsize=LARGE)
     ax.xaxis.tick_top()
     ax.set_xlim(-0.55, len(titles) - 0.45)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
+    return ax
 
 
 def write_instead(ax: Axes, message: str) -> Axes:
     """Write a message into empty Axes, where there is nothing to draw."""
     ax.set_axis_off()
-    text = "\n".join(textwrap.wrap(message, 44))
     style: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False}
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, **style)
+    ax.text(0.5, 0.5, textwrap.fill(message, 44), transform=ax.transAxes, **style)
     return ax
 
 
@@ -282,10 +290,9 @@ def legend_of(ax: Axes, **options: Any) -> None:
         text.set_parse_math(False)
 
 
-def whole_numbers(ax: Axes, which: str) -> None:
-    """Put ticks at whole numbers only."""
-    ruler = ax.xaxis if which == "x" else ax.yaxis
-    ruler.set_major_locator(import_optional("matplotlib.ticker").MaxNLocator(integer=True))
+def whole_numbers(ax: Axes) -> None:
+    """Put horizontal ticks at whole numbers only."""
+    ax.xaxis.set_major_locator(import_optional("matplotlib.ticker").MaxNLocator(integer=True))
 
 
 def log_scale(ax: Axes, which: str, low: float, high: float, *, ratio: float = 10.0) -> bool:
@@ -315,7 +322,7 @@ def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[
     up, down = np.maximum.accumulate(free), np.minimum.accumulate(free[::-1])[::-1]
     found = np.empty(count)
     found[order] = (up + down) / 2 + steps
-    return [float(place) for place in found]
+    return found.tolist()
 
 
 def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
@@ -335,22 +342,21 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
 
 def with_fonts(ax: Axes) -> Axes:
     """Give texts a font that has their characters; where none is installed, a note says so."""
-    every = ax.findobj(import_optional("matplotlib.text").Text)
-    texts: list[Any] = [text for text in every if not text.get_text().isascii()]
-    if not texts:
-        return ax
+    every: list[Any] = ax.findobj(import_optional("matplotlib.text").Text)
+    texts = [text for text in every if not text.get_text().isascii()]
     fonts = import_optional("matplotlib.font_manager")
     written = {c for text in texts for c in text.get_text() if not c.isspace()}
     lacking = written - _characters(fonts.findfont(fonts.FontProperties()))
-    installed = sorted(fonts.fontManager.ttflist, key=lambda e: ("Sans" not in e.name, e.name))
-    for font in installed if lacking else ():
+    if not lacking:
+        return ax
+    for font in sorted(fonts.fontManager.ttflist, key=lambda e: ("Sans" not in e.name, e.name)):
         regular = font.style == "normal" and font.weight in (400, "normal", "regular")
         if regular and "Last Resort" not in font.name and lacking <= _characters(font.fname):
             for text in texts:
                 text.set_fontfamily([*text.get_fontfamily(), font.name])
             return ax
     figure: Any = ax.figure.figure
-    if lacking and not figure.get_supxlabel():
+    if not figure.get_supxlabel():
         note = "Boxes: characters that no installed font has"
         figure.supxlabel(note, x=0.01, ha="left", fontsize=SMALLEST, color=GRAY)
     return ax

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@canvas.documented
+@canvas.plot
 def biplot(
     est: Any,
     X: Any,
@@ -59,15 +59,12 @@ def biplot(
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
-    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
+    {fit}
     >>> ax = tr.plot.biplot(est, X, max_arrows=5)
     >>> ax.get_xlabel().split(",")[0], len(ax.texts)
     ('factor 1', 5)
     """
     check_choice("arrows", arrows, ("responses", "predictors", "none"))
-    canvas.check_counts(max_arrows=max_arrows, max_labels=max_labels)
     model, pair, ax = _plane(est, factors, ax, (6.0, 5.2))
     if not pair:
         return ax
@@ -84,7 +81,7 @@ def biplot(
     return _finished(ax, model, pair)
 
 
-@canvas.documented
+@canvas.plot
 def correlation_circle(
     est: Any,
     X: Any,
@@ -114,14 +111,11 @@ def correlation_circle(
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
-    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
+    {fit}
     >>> ax = tr.plot.correlation_circle(est, X, Y)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['predictors', 'responses']
     """
-    canvas.check_counts(max_names=max_names)
     model, pair, ax = _plane(est, factors, ax, (6.4, 6.0))
     if not pair:
         return ax
@@ -143,8 +137,7 @@ def correlation_circle(
         names += names_at(known, index, width=20)
     every = np.concatenate(places)
     far = strongest(np.linalg.norm(np.nan_to_num(every), axis=1), max_names)
-    for side in (far[every[far, 0] >= 0], far[every[far, 0] < 0]):
-        _label_tips(ax, every[side], [names[i] for i in side])
+    _label_tips(ax, every[far], [names[i] for i in far])
     canvas.legend_of(ax, loc="upper left", bbox_to_anchor=(0, 1.08), ncols=2)
     return _finished(ax, model, pair)
 
@@ -186,7 +179,7 @@ def _finished(ax: Axes, model: Findings, pair: list[int]) -> Axes:
     for axis, i in zip((ax.xaxis, ax.yaxis), pair, strict=True):
         axis.set_label_text(canvas.factor_title(model, i).replace("\n", ", "))
     canvas.open_frame(ax)
-    return canvas.with_fonts(ax)
+    return ax
 
 
 def _draw_samples(ax: Axes, scores: np.ndarray, groups: Any) -> None:
@@ -200,10 +193,11 @@ def _draw_samples(ax: Axes, scores: np.ndarray, groups: Any) -> None:
             f"groups must have one entry for each of the {len(scores)} samples, got an array of "
             f"shape {members.shape}"
         )
-    names = np.asarray([str(value) for value in members], dtype=object)
-    titles = sorted(Counter(names.tolist()))
+    names = members.astype(str)
+    counts = Counter(names.tolist())
+    titles = sorted(counts)
     if len(titles) > len(CATEGORIES):
-        common = [name for name, _ in Counter(names.tolist()).most_common(len(CATEGORIES) - 1)]
+        common = [name for name, _ in counts.most_common(len(CATEGORIES) - 1)]
         others = f"{len(titles) - len(common)} other groups"
         names = np.where(np.isin(names, common), names, others)
         titles = [*sorted(common), others]
@@ -247,26 +241,19 @@ def _draw_arrows(
     ax.quiver(origin, origin, *tips.T, color=canvas.POSITIVE, zorder=3, **look)
     ax.update_datalim(tips)
     ax.margins(0.15)
-    texts = names_at(names, shown, width=20)
-    for side in (tips[:, 0] >= 0, tips[:, 0] < 0):
-        _label_tips(ax, tips[side], [text for text, here in zip(texts, side, strict=True) if here])
+    _label_tips(ax, tips, names_at(names, shown, width=20))
 
 
 def _label_tips(ax: Axes, tips: np.ndarray, texts: list[str]) -> None:
-    """Labels beside the tips of arrows to one side, moved apart vertically."""
+    """Labels on the outer side of points or of tips of arrows, moved apart vertically."""
     low, high = ax.get_ylim()
     line = 1.35 * SMALL * (high - low) / canvas.size_in_points(ax)[1]
-    heights = canvas.apart([float(tip[1]) for tip in tips], line, low + line, high - line)
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5}
-    look: Any = {
-        "fontsize": SMALL,
-        "color": canvas.INK,
-        "va": "center",
-        "parse_math": False,
-        "zorder": 4,
-    }
-    for tip, height, text in zip(tips, heights, texts, strict=True):
-        shift, align = (0.5 * line, "left") if tip[0] >= 0 else (-0.5 * line, "right")
-        ax.annotate(
-            text, tuple(tip), xytext=(float(tip[0]) + shift, height), ha=align, bbox=box, **look
-        )
+    look: Any = {"fontsize": SMALL, "color": canvas.INK, "va": "center", "parse_math": False}
+    right = tips[:, 0] >= 0
+    for side, shift, look["ha"] in ((right, 0.5, "left"), (~right, -0.5, "right")):
+        index = np.flatnonzero(side).tolist()
+        heights = canvas.apart(tips[index, 1].tolist(), line, low + line, high - line)
+        for i, height in zip(index, heights, strict=True):
+            place = float(tips[i, 0]) + shift * line, height
+            ax.annotate(texts[i], tuple(tips[i]), xytext=place, bbox=box, zorder=4, **look)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@canvas.documented
+@canvas.plot
 def loadings(
     est: Any, *, max_columns: int = 30, max_components: int = 8, ax: Axes | None = None
 ) -> Axes:
@@ -34,7 +34,7 @@ def loadings(
         of a bare matrix.
     max_columns : int, default=30
         Largest number of columns of the matrix shown: those with the largest loading on one of the
-        components. In small Axes fewer are shown, so that their names can be read.
+        components.
     max_components : int, default=8
         Largest number of components shown.
 
@@ -47,21 +47,14 @@ def loadings(
     >>> len(ax.get_yticklabels())
     10
     """
-    canvas.check_counts(max_columns=max_columns, max_components=max_components)
     _, V = _factors(est)
     values = V[:, :max_components]
-    count = values.shape[1]
-    high = min(int(np.count_nonzero(values.any(axis=1))), max_columns)
-    width = min(max(2.6 + 1.2 * count, 4.8), 11.0)
-    ax = canvas.axes_of(ax, width, max(1.1 + canvas.ROW * high, 2.4))
-    if not count:
-        return canvas.write_instead(ax, "The rank is 0: there are no components.")
-    side = "columns", _names(est, len(V)), values, min(high, max(canvas.room(ax, "y") - 1, 1))
-    canvas.bar_columns(ax, [side], [f"component {i + 1}" for i in range(count)])
-    return canvas.with_fonts(ax)
+    sides = [("columns", _names(est, len(V)), values, max_columns)]
+    titles = [f"component {i + 1}" for i in range(values.shape[1])]
+    return canvas.bar_columns(ax, sides, titles, "The rank is 0: there are no components.")
 
 
-@canvas.documented
+@canvas.plot
 def biclusters(
     est: Any,
     X: Any,
@@ -95,7 +88,6 @@ def biclusters(
     >>> len(ax.patches)
     1
     """
-    canvas.check_counts(max_rows=max_rows, max_columns=max_columns)
     U, V = _factors(est)
     matrix = _matrix_of(X, U, V)
     ax = canvas.axes_of(ax, 6.4, 5.4)
@@ -124,10 +116,10 @@ def biclusters(
     ax.set_ylabel(canvas.shown_of("rows", len(rows), len(matrix)))
     ax.set_xlabel(canvas.shown_of("columns", len(columns), matrix.shape[1]))
     ax.set_yticks([])
-    return canvas.with_fonts(ax)
+    return ax
 
 
-@canvas.documented
+@canvas.plot
 def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the largest singular values of a matrix, with those of the decomposition.
 
@@ -155,7 +147,6 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     >>> ax.get_title()
     'rank 1'
     """
-    canvas.check_counts(max_values=max_values)
     U, V = _factors(est)
     matrix = _matrix_of(X, U, V) - np.asarray(getattr(est, "mean_", 0.0))
     matrix = np.where(np.isnan(matrix), U @ V.T, matrix)
@@ -170,7 +161,7 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
     ax.set_title(f"rank {U.shape[1]}", fontsize=canvas.LARGE)
     ax.set(xlabel="component", ylabel="singular value", xlim=(0.4, len(values) + 0.6))
     ax.set_ylim(bottom=0)
-    canvas.whole_numbers(ax, "x")
+    canvas.whole_numbers(ax)
     canvas.open_frame(ax)
     canvas.legend_of(ax)
     return ax

@@ -20,7 +20,7 @@ _AXIS_TITLES = {"−log10 weighted p": "−log₁₀ of the weighted p-value", "
 _NOUNS = {"coefficients": "coefficient", "predictions": "prediction", "layers": "quantity"}
 
 
-@canvas.documented
+@canvas.plot
 def stability(
     table: Any, *, axis: str = "row", max_names: int = 40, ax: Axes | None = None
 ) -> Axes:
@@ -36,8 +36,7 @@ def stability(
     axis : {"row", "column", "pair"}, default="row"
         Predictors, responses, or pairs of them, if the table has these.
     max_names : int, default=40
-        Largest number of names shown, those selected most often. In small Axes fewer are shown, so
-        that they can be read.
+        Largest number of names shown, those selected most often.
 
     Examples
     --------
@@ -59,7 +58,7 @@ def stability(
         stable,
         [str(name) for name in part["name"]],
         titles=(_stable_title(part, int(stable.sum())), "not stable"),
-        limit=getattr(part, "attrs", {}).get("threshold"),
+        limit=part.attrs.get("threshold"),
         nothing=f"No {kind} was selected in any half-sample.",
         most=max_names,
         labels=("selection frequency", kind),
@@ -70,7 +69,7 @@ def stability(
     return ax
 
 
-@canvas.documented
+@canvas.plot
 def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Axes:
     """Draw the statistics of the strongest predictors and the threshold of the selection.
 
@@ -82,8 +81,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     result : Discoveries
         The result of :func:`thinrank.inference.select_predictors`.
     max_names : int, default=40
-        Largest number of predictors shown, those of largest statistic in absolute value. In small
-        Axes fewer are shown, so that they can be read.
+        Largest number of predictors shown, those of largest statistic in absolute value.
 
     Examples
     --------
@@ -113,7 +111,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     )
 
 
-@canvas.documented
+@canvas.plot
 def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Axes:
     """Draw confidence intervals.
 
@@ -125,22 +123,18 @@ def intervals(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Ax
         The result of :func:`thinrank.inference.confidence_intervals`.
     max_names : int, default=40
         Largest number of intervals shown: those whose estimates are the most standard errors away
-        from zero, or, of predictions, the first. In small Axes fewer are shown, so that names can
-        be read.
+        from zero, or, of predictions, the first.
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y, truth = tr.datasets.make_two_way_sparse(100, 20, 8, 1, 3, 4, random_state=0)
-    >>> est = tr.SparseReducedRankRegressor(1, 3, 4).fit(X, Y)
+    {fit}
     >>> ax = tr.plot.intervals(tr.inference.confidence_intervals(est, X, Y))
     >>> ax.get_xlabel()
     'coefficient, 95 % confidence intervals'
     """
     _check(result, "Intervals", "confidence_intervals")
-    canvas.check_counts(max_names=max_names)
     total = len(result.estimate)
-    ax = _axes(ax, min(max_names, total))
+    ax = canvas.axes_of(ax, 5.6, max(1.0 + canvas.ROW * min(max_names, total), 2.4))
     count = min(max_names, canvas.room(ax, "y"), total)
     if result.of == "predictions":
         shown = np.arange(count)
@@ -176,10 +170,6 @@ def _check(result: Any, kind: str, function: str) -> None:
         )
 
 
-def _axes(ax: Axes | None, rows: int) -> Axes:
-    return canvas.axes_of(ax, 5.6, max(1.0 + canvas.ROW * rows, 2.4))
-
-
 def _bars(
     ax: Axes | None,
     values: np.ndarray,
@@ -197,10 +187,9 @@ def _bars(
     ``titles``: of marked and of other bars; ``labels``: of the axes; ``nothing``: what to write if
     all values are zero.
     """
-    canvas.check_counts(max_names=most)
     sizes = np.abs(values)
     some = int(np.count_nonzero(sizes))
-    ax = _axes(ax, min(most, some))
+    ax = canvas.axes_of(ax, 5.6, max(1.0 + canvas.ROW * min(most, some), 2.4))
     if some == 0:
         return canvas.write_instead(ax, nothing)
     shown = strongest(sizes, min(most, canvas.room(ax, "y")))
@@ -222,7 +211,7 @@ def _named(ax: Axes, labels: list[str]) -> Axes:
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     canvas.open_frame(ax)
-    return canvas.with_fonts(ax)
+    return ax
 
 
 def part_of(table: Any, axis: str, argument: str = "table") -> Any:

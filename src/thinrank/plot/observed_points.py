@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_POINTS = 20_000  # more points hide each other, so their density is drawn
 
 
-@canvas.documented
+@canvas.plot
 def observed_predicted(
     est: Any, X: Any, Y: Any, response: int | str | None = None, *, ax: Axes | None = None
 ) -> Axes:
@@ -49,9 +49,7 @@ def observed_predicted(
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
-    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
+    {fit}
     >>> ax = tr.plot.observed_predicted(est, X, Y, response="Y1")
     >>> ax.get_xlabel()
     'predicted Y1'
@@ -70,15 +68,14 @@ def draw_pairs(pairs: Pairs, ax: Axes | None) -> Axes:
     ax = canvas.axes_of(ax, 5.2, 5.0)
     if not np.isfinite(pairs.observed).any():
         return canvas.write_instead(ax, "Y has no observed entries.")
-    if pairs.probability.all():
-        _draw_calibration(ax, pairs)
-    else:
-        _draw_points(ax, pairs)
+    draw = _draw_calibration if pairs.probability.all() else _draw_points
+    ax.set_title(draw(ax, pairs), loc="left", fontsize=canvas.LARGE, color=GRAY)
     canvas.open_frame(ax)
     return canvas.with_fonts(ax)
 
 
-def _draw_points(ax: Axes, pairs: Pairs) -> None:
+def _draw_points(ax: Axes, pairs: Pairs) -> str:
+    """Observations against predictions; returns their R²."""
     names, many = pairs.names, len(pairs.names) > 1
     r2 = observed_r2(pairs.observed, pairs.predicted)
     center, spread = np.zeros(len(names)), np.ones(len(names))
@@ -109,50 +106,44 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
     ax.set_xlabel(f"predicted {what}", parse_math=False)
     ax.set_ylabel(f"observed {what}", parse_math=False)
     of = f", mean of {len(names):,} responses" if many else ""
-    _note(ax, f"R² = {r2:.2f}{of}")
+    return f"R² = {r2:.2f}{of}"
 
 
-def _draw_calibration(ax: Axes, pairs: Pairs) -> None:
-    """Observed frequencies against probabilities, one line per column if they are few."""
+def _draw_calibration(ax: Axes, pairs: Pairs) -> str:
+    """Observed frequencies against probabilities, by column if they are few; returns the error."""
     ax.axline((0, 0), slope=1, color=GRAY, linestyle="--", linewidth=1, zorder=1)
-    seen = np.isfinite(pairs.observed)
-    together = len(pairs.names) > len(CATEGORIES)
+    names, observed, predicted = list(map(shorten, pairs.names)), pairs.observed, pairs.predicted
+    squares = (observed - predicted) ** 2
+    text = f"mean squared error of the probabilities {np.nanmean(squares):.3f}"
+    if len(names) > len(CATEGORIES):
+        text += f", {len(names)} classes together"
+        names, observed, predicted = [""], observed.reshape(-1, 1), predicted.reshape(-1, 1)
     look: Any = {"markersize": 5, "linewidth": 1.2, "elinewidth": 0.8, "capsize": 2}
-    for place in range(1 if together else len(pairs.names)):
-        index: Any = ... if together else (slice(None), place)
-        mask = seen[index]
-        if not mask.any():
-            continue
-        mean, frequency, error = _binned(pairs.predicted[index][mask], pairs.observed[index][mask])
-        look |= {"color": CATEGORIES[place], "marker": MARKERS[place]}
-        label = None if together else shorten(pairs.names[place])
-        ax.errorbar(mean, frequency, yerr=error, label=label, **look)
-    if not together and len(pairs.names) > 1:
+    for name, own, chance, color, marker in zip(
+        names, observed.T, predicted.T, CATEGORIES, MARKERS, strict=False
+    ):
+        seen = np.isfinite(own)
+        if seen.any():
+            bins = _binned(chance[seen], own[seen])
+            ax.errorbar(*bins, label=name, color=color, marker=marker, **look)
+    if len(names) > 1:
         canvas.legend_of(ax, loc="lower right")
-    one = shorten(pairs.names[0]) if len(pairs.names) == 1 else None
-    ax.set_xlabel("predicted probability" + (f" of {one}" if one else ""), parse_math=False)
-    ax.set_ylabel("observed frequency" + (f" of {one}" if one else ""), parse_math=False)
-    ax.set_xlim(-0.03, 1.03)
-    ax.set_ylim(-0.03, 1.03)
-    squares = (pairs.observed[seen] - pairs.predicted[seen]) ** 2
-    of = f", {len(pairs.names)} classes together" if together else ""
-    _note(ax, f"mean squared error of the probabilities {squares.mean():.3f}{of}")
+    of = f" of {names[0]}" if len(pairs.names) == 1 else ""
+    ax.set_xlabel(f"predicted probability{of}", parse_math=False)
+    ax.set_ylabel(f"observed frequency{of}", parse_math=False)
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    return text
 
 
 def _binned(
     predicted: np.ndarray, observed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean prediction, observed frequency and its standard error in ten bins of equal numbers."""
-    order = np.argsort(predicted, kind="stable")
-    parts = np.array_split(order, min(10, len(order)))
+    parts = np.array_split(np.argsort(predicted, kind="stable"), min(10, len(predicted)))
     mean = np.asarray([predicted[part].mean() for part in parts])
     frequency = np.asarray([observed[part].mean() for part in parts])
-    sizes = np.asarray([len(part) for part in parts])
+    sizes = np.asarray(list(map(len, parts)))
     return mean, frequency, np.sqrt(np.maximum(mean * (1 - mean), 0.0) / sizes)
-
-
-def _note(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", fontsize=canvas.LARGE, color=GRAY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,18 +184,18 @@ def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:
     names = canvas.fitted_model(est).response_names
     if hasattr(est, "predict_proba"):
         observed, predicted = _of_classifier(est, X, Y)
-        probability = np.ones(len(names), dtype=bool)
-    elif hasattr(est, "categories_"):
-        observed, predicted = _of_glm(est, X, Y)
-        probability = _are_probabilities(est.family_, len(names))
     else:
-        observed = canvas.as_matrix(Y)
         predicted = canvas.as_matrix(est.predict(X))
-        probability = np.zeros(len(names), dtype=bool)
+        observed = _of_glm(est, Y) if hasattr(est, "categories_") else canvas.as_matrix(Y)
     if observed.shape != predicted.shape:
         raise ValueError(
             f"Y must have the shape of the predictions, {predicted.shape}, got {observed.shape}"
         )
+    family = getattr(est, "family_", None)
+    probability = np.full(len(names), isinstance(family, (Bernoulli, Multinomial)))
+    if isinstance(family, Mixed):
+        for member, columns in zip(family.families, family.columns, strict=True):
+            probability[np.asarray(columns)] = isinstance(member, (Bernoulli, Multinomial))
     return Pairs(names, observed, predicted, probability)
 
 
@@ -223,20 +214,10 @@ def _of_classifier(est: Any, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     return (labels[:, None] == classes).astype(np.float64), predicted
 
 
-def _of_glm(est: Any, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+def _of_glm(est: Any, Y: Any) -> np.ndarray:
     like = est.factors_.U
     responses = responses_of(Y, est.family, None, column_names(Y), like, est.categories_)
     observed = arrays.to_numpy(responses.Y).astype(np.float64)
-    if responses.weight is not None:
-        observed = np.where(arrays.to_numpy(responses.weight) > 0, observed, np.nan)
-    return observed, canvas.as_matrix(est.predict(X))
-
-
-def _are_probabilities(family: Any, count: int) -> np.ndarray:
-    """Whether the mean of each column is a probability."""
-    if not isinstance(family, Mixed):
-        return np.full(count, isinstance(family, (Bernoulli, Multinomial)))
-    out = np.zeros(count, dtype=bool)
-    for member, columns in zip(family.families, family.columns, strict=True):
-        out[np.asarray(columns)] = isinstance(member, (Bernoulli, Multinomial))
-    return out
+    if responses.weight is None:
+        return observed
+    return np.where(arrays.to_numpy(responses.weight) > 0, observed, np.nan)

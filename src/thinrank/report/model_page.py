@@ -22,9 +22,9 @@ from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.estimators.summary import Findings, Summary, percent, score_name
 from thinrank.plot.canvas import fitted_model, shorten
+from thinrank.plot.curves import chosen_record
 from thinrank.plot.name_bars import part_of
 from thinrank.plot.observed_points import draw_pairs, prediction_pairs
-from thinrank.plot.search_curves import chosen_record
 from thinrank.report.document import (
     Block,
     Cell,
@@ -106,15 +106,6 @@ def write(
     path : Path
         The file.
 
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    OSError
-        If the file cannot be written.
-    ValueError
-        If ``X``, ``Y`` or ``stability`` do not belong to the model.
-
     Notes
     -----
     A table has at most 5,000 rows, the strongest ones, and plots show the strongest predictors and
@@ -140,18 +131,20 @@ def write(
         raise ValueError("Y was given without X; predictions need both")
     model, summary = fitted_model(est), est.summary()
     frequency = _frequency(stability, len(model.predictor_names))
+    records: list[Any] = last_search(getattr(est, "search_", []))
+    records = sorted(records, key=lambda record: record.objective)
     with drawing():
         page = Page(title or "What predicts what", origin=_below_title(est, data_files))
         page.add(
             Section("What was found"),
             Points(tuple(summary.sentences)),
             Section("What to distrust"),
-            Points(tuple(_cautions(est, model, summary, stability)), caution=True),
+            Points(tuple(_cautions(est, model, summary, stability, records)), caution=True),
             *_coefficients(est, model, summary, frequency),
             *_responses(model, summary),
             *_factors(est, model, summary),
             *_data(est, model, X, Y, sample_names),
-            *_choice(est),
+            *_choice(est, records),
             *_stability(stability, model.used),
             *_origin(est, command),
         )
@@ -167,9 +160,11 @@ def _below_title(est: Any, data_files: Mapping[str, int] | None) -> str:
     return " · ".join([*parts, f"{date.today():%d %B %Y}", f"thinrank {version('thinrank')}"])
 
 
-def _cautions(est: Any, model: Findings, summary: Summary, stability: Any) -> list[str]:
+def _cautions(
+    est: Any, model: Findings, summary: Summary, stability: Any, records: list[Any]
+) -> list[str]:
     """What to distrust: the cautions of the summary, and those that need more than a fit."""
-    found = [*summary.cautions, *_no_better_than_nothing(est)]
+    found = [*summary.cautions, *_no_better_than_nothing(est, records)]
     if stability is not None:
         found += unstable_sentences(stability, model.used, _shown)
         axis = AxisSummary.of_table(stability, "row")
@@ -187,9 +182,8 @@ def _cautions(est: Any, model: Findings, summary: Summary, stability: Any) -> li
     return list(dict.fromkeys(found))
 
 
-def _no_better_than_nothing(est: Any) -> list[str]:
+def _no_better_than_nothing(est: Any, records: list[Any]) -> list[str]:
     """A sentence if a model without predictors scores about as well as the chosen one."""
-    records = _ordered_search(est)
     null = next((r for r in records if r.sizes.rank == 0), None)
     chosen = chosen_record(records, est.best_params_)
     if null is None or chosen is None or null is chosen:
@@ -334,12 +328,22 @@ def _names_of_samples(X: Any, Y: Any, given: Sequence[object] | None) -> list[st
     return None
 
 
-def _choice(est: Any) -> list[Block]:
-    blocks: list[Block] = [
-        Section("How the model was chosen"),
-        Points(tuple(_chosen_words(est))),
-    ]
-    if _ordered_search(est):
+def _choice(est: Any, records: list[Any]) -> list[Block]:
+    """How many models were compared, what was chosen, and the scores of the last search."""
+    tried, sizes = getattr(est, "search_", []), _size_words(est.best_params_)
+    words = [f"All sizes were given, so nothing was compared: {sizes}."]
+    if tried:
+        words = [
+            f"{len(tried):,} models were compared by their {score_name(est)}; less is better.",
+            f"Chosen: {sizes}.",
+        ]
+    if len({record.search_round for record in tried}) > 1:
+        words.append(
+            f"{len(records):,} of them belong to the last search, whose scores can be compared: "
+            "the noise in the responses was estimated again before it."
+        )
+    blocks: list[Block] = [Section("How the model was chosen"), Points(tuple(words))]
+    if records:
         caption = (
             "Scores against the number of predictors, one line per rank. Large points are the "
             "models that were compared, which the table has. The rest of the lines, and all of a "
@@ -347,35 +351,17 @@ def _choice(est: Any) -> list[Block]:
             "that they selected. The star is the chosen model, the ring the smallest one within "
             "one standard error of the least score."
         )
-        blocks += [picture("selection", partial(plot.selection, est), caption), _search_table(est)]
-        if score_name(est) == "held-out error":
-            blocks.append(
-                Text(
-                    "The error is the mean of the squares over held-out rows and responses. With "
-                    "standardize=True every response is in units of its noise, so that 1 is an "
-                    "error as large as the noise; otherwise in the units of the data, squared."
-                )
+        figure = picture("selection", partial(plot.selection, est), caption)
+        blocks += [figure, _search_table(est, records)]
+    if records and score_name(est) == "held-out error":
+        blocks.append(
+            Text(
+                "The error is the mean of the squares over held-out rows and responses. With "
+                "standardize=True every response is in units of its noise, so that 1 is an "
+                "error as large as the noise; otherwise in the units of the data, squared."
             )
-    return blocks
-
-
-def _chosen_words(est: Any) -> list[str]:
-    """Sentences about the criterion, the models tried and the chosen sizes."""
-    sizes = _size_words(est.best_params_)
-    tried = [r for r in getattr(est, "search_", []) if r.sizes is not None]
-    if not tried:
-        return [f"All sizes were given, so nothing was compared: {sizes}."]
-    words = [
-        f"{len(tried):,} models were compared by their {score_name(est)}; less is better.",
-        f"Chosen: {sizes}.",
-    ]
-    records = _ordered_search(est)
-    if len({r.search_round for r in tried}) > 1:
-        words.append(
-            f"{len(records):,} of them belong to the last search, whose scores can be compared: "
-            "the noise in the responses was estimated again before it."
         )
-    return words
+    return blocks
 
 
 def _size_words(params: dict[str, Any]) -> str:
@@ -410,18 +396,13 @@ def _stability(table: Any, used: np.ndarray) -> list[Block]:
 def _origin(est: Any, command: str | None) -> list[Block]:
     names = ("thinrank", *_LIBRARIES)
     versions = [f"Python {platform.python_version()}", *(f"{n} {version(n)}" for n in names)]
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
+        *([("command", command)] if command else []),
         ("estimator", " ".join(repr(est).split())),
         ("end of the fit", str(getattr(est, "status_", ""))),
         ("versions", ", ".join(versions)),
     ]
-    blocks: list[Block] = [
-        Section("How this was made"),
-        Table(("item", "value"), list(rows), left=2),
-    ]
-    if command:
-        blocks.insert(1, Text(f"Command: `{command}`"))
-    return blocks
+    return [Section("How this was made"), Table(("item", "value"), rows, left=2)]
 
 
 def _frequency(table: Any, count: int) -> np.ndarray | None:
@@ -489,9 +470,8 @@ def _summary_table(
     return Table(header, rows, len(texts), name.capitalize(), note, sortable=name != "factors")
 
 
-def _search_table(est: Any) -> Table:
+def _search_table(est: Any, records: list[Any]) -> Table:
     """The models of the last search, the best first."""
-    records = _ordered_search(est)
     chosen = chosen_record(records, est.best_params_)
     rows = [
         (
@@ -507,9 +487,3 @@ def _search_table(est: Any) -> Table:
     note = "" if len(rows) == len(records) else f"The best {len(rows):,} of {len(records):,}."
     caption = f"Models that were compared; score: {score_name(est)}"
     return Table((*header, "above the least"), rows, 1, caption, note, sortable=True)
-
-
-def _ordered_search(est: Any) -> list[Any]:
-    """The records of the last search, the best first."""
-    records = last_search(getattr(est, "search_", []))
-    return sorted((r for r in records if r.sizes is not None), key=lambda r: r.objective)

@@ -12,22 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from thinrank.tables.cells import (
-    DECIMALS,
-    THOUSANDS,
-    canonical,
-    is_inexact,
-    looks_like_number,
-    number_of,
-)
 from thinrank.tables.encoding import most_frequent_first
 from thinrank.tables.errors import counted, listed, typed_name
 from thinrank.tables.read import (
+    DECIMALS,
+    LIKE_NUMBER,
+    THOUSANDS,
     ReadOptions,
     Source,
     Table,
     as_text,
+    canonical,
+    is_inexact,
     is_name_of_rows,
+    number_of,
     read_cells,
 )
 
@@ -161,7 +159,7 @@ def _check_texts(table: Table, j: int, options: ReadOptions) -> None:
     where = np.flatnonzero(table.is_text(j)).tolist()
     cells = {i: str(table.texts[j][i]) for i in where}
     mixed = options.fitted is not None or not np.isnan(table.numbers[:, j]).all()
-    like = set(filter(looks_like_number, cells.values()))
+    like = set(filter(LIKE_NUMBER.match, cells.values()))
     if not mixed and 2 * len(like) < len(set(cells.values())):
         return
     row, wrong = next((i, text) for i, text in cells.items() if mixed or text in like)

@@ -12,21 +12,11 @@ from thinrank.tables.errors import listed
 
 
 def encoded_frame(X: Any, known: dict[str, list[str]] | None = None) -> tuple[Any, dict[str, Any]]:
-    """A data frame of pandas with predictors "column=category" in place of its categories.
+    """A data frame with predictors "column=category" in place of its categories, and these.
 
-    Parameters
-    ----------
-    X : data frame, or anything else, which is returned as it is
-        Columns of the dtype ``category`` are encoded; NaN where they are missing.
-    known : dict of str to list of str, default=None
-        The categories of a fit; the columns may then have any dtype, or be encoded already. None
-        to learn them.
-
-    Returns
-    -------
-    tuple of (data frame, dict of str to list of str)
-        The predictors and the categories of each column. The first one, without predictor, is the
-        most frequent (of several, the first in the alphabet).
+    Columns of the dtype ``category`` are encoded, NaN where they are missing; with the ``known``
+    categories of a fit those columns, of any dtype, unless they are encoded already. Anything but
+    a data frame of pandas is returned as it is.
     """
     if known is None:
         kinds = list(X.dtypes) if hasattr(X, "iloc") else []

@@ -38,13 +38,16 @@ class TableError(ValueError):
         row: int | None = None,
         column: str | None = None,
     ) -> None:
+        super().__init__(message)
         self.file, self.row, self.column = file, row, column
-        place = [] if file is None else [file]
-        if row is not None:
-            place.append(f"row {row}")
-        if column is not None:
-            place.append(f"column {column!r}")
-        super().__init__(f"{', '.join(place)}: {message}" if place else message)
+
+    def __str__(self) -> str:
+        place = [] if self.file is None else [self.file]
+        if self.row is not None:
+            place.append(f"row {self.row}")
+        if self.column is not None:
+            place.append(f"column {self.column!r}")
+        return f"{', '.join(place)}: {self.args[0]}" if place else str(self.args[0])
 
 
 def listed(names: Collection[str] | Mapping[str, int]) -> str:

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from thinrank.tables.cells import canonical
 from thinrank.tables.columns import check_predictors, key_of, take_rows, to_frame
 from thinrank.tables.errors import TableError, check_names, listed
-from thinrank.tables.read import ReadOptions, Table, read_cells
+from thinrank.tables.read import ReadOptions, Table, canonical, read_cells
 
 _UNIQUE = 0.8  # smallest share of different cells in a column that can be a key
 _SHARED = 0.5  # smallest share of them that the other file has
@@ -60,11 +59,6 @@ def read_pair(
     -------
     tuple of (DataFrame, DataFrame, str)
         Predictors, with columns of the dtype ``category``; responses; how rows were paired.
-
-    Raises
-    ------
-    TableError
-        If a file cannot be used. The message names the file, the row and the column.
     """
     options = options or ReadOptions()
     encodings = [each.strip() or None for each in (options.encoding or "").split(",")]

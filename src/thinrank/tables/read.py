@@ -12,8 +12,8 @@ import csv
 import errno
 import gzip
 import hashlib
-import io
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 
 from thinrank.core.imports import import_optional
-from thinrank.tables.cells import DECIMALS, EXACT, THOUSANDS, is_missing, number_of
 from thinrank.tables.errors import TableError, counted, listed
 
 STRING = np.dtypes.StringDType()  # a cell of up to 15 bytes takes 16, an object of Python 64
@@ -33,10 +32,23 @@ _EXPECTED = "expected CSV, TSV, Excel, Parquet, NPY or NPZ"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
 _SAMPLE = 20  # records that the delimiter is found from
 _BLOCK = 1 << 26  # bytes of a line, and characters of a cell: a line of millions of cells
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _CORNER = re.compile(
     r"(unnamed:.*|ids?|index|idx|key|names?|row ?names?|row|samples?|subject|patient|participant)?"
     r"(?: ?(?:ids?|names?))?"
 )
+_MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})
+# numbers with a decimal mark, and those with the other mark between thousands
+DECIMALS = {mark: re.compile(rf"[+-]?\d*[{mark}]\d+(e[+-]?\d+)?", re.I) for mark in ".,"}
+THOUSANDS = {
+    mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}([{other}]\d{{3}})+([{mark}]\d*)?")
+    for mark, other in (".,", ",.")
+}
+_WHOLE = re.compile(r"([+-]?)0*(\d+)(?:[.,]0*)?")
+_LARGE = re.compile(r"[+-]?\d{16,}(\.0*)?")
+EXACT = 2.0**53  # larger whole numbers, such as barcodes, are not exact as floating-point numbers
+# numbers with units, dates, times, ranges, currencies and limits of detection; but not "1120_A"
+LIKE_NUMBER = re.compile(r"[<>≤≥~≈±=$€£¥+−–-]*\s*[.,]?\d")
 
 
 @dataclass(frozen=True)
@@ -142,24 +154,14 @@ def checksum(path: str | Path) -> str:
 def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Table:
     """The cells of a file; ``prefix``: of made-up names, and the array of an NPZ file."""
     path = Path(path)
-    file = str(path)
     if not path.is_file():
         told = "is a folder, expected a file" if path.is_dir() else "there is no such file"
-        raise FileNotFoundError(errno.ENOENT, told, file)
-    name = path.name.lower().removesuffix(".gz")
-    kind = next((kind for kind, (ends, *_) in _KINDS.items() if name.endswith(ends)), None)
-    if kind is None or (name != path.name.lower() and kind != "text"):
-        old = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
-        raise TableError(f"unknown file type {path.suffix!r}; {_EXPECTED}{old}", file=file)
-    _, load, table_of = _KINDS[kind]
+        raise FileNotFoundError(errno.ENOENT, told, str(path))
     try:
-        content = load(path)
-    except (TableError, ImportError, MemoryError):
+        table = _table(path, options, prefix)
+    except TableError as error:
+        error.file = str(path)
         raise
-    except Exception as error:  # libraries raise errors of any kind about damaged files
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise TableError(f"cannot be read as {kind}: {reason}", file=file) from None
-    table = table_of(path, content, options, prefix)
     for mark in options.missing:
         hit = table.numbers == number_of(mark, table.source.style.get("decimal", "."))
         table.numbers[hit] = np.nan
@@ -167,6 +169,66 @@ def read_cells(path: str | Path, options: ReadOptions, prefix: str = "x") -> Tab
             if j in table.texts:
                 table.texts[j][hit[:, j]] = ""
     return table
+
+
+def _table(path: Path, options: ReadOptions, prefix: str) -> Table:
+    """The table in a file; an error without the name of the file if it has none."""
+    name = path.name.lower().removesuffix(".gz")
+    kind = next((kind for kind, (ends, *_) in _KINDS.items() if name.endswith(ends)), None)
+    if kind is None or (name != path.name.lower() and kind != "text"):
+        old = "; save it as .xlsx or .csv" if name.endswith((".xls", ".xlsb", ".ods")) else ""
+        raise TableError(f"unknown file type {path.suffix!r}; {_EXPECTED}{old}")
+    _, load, table_of = _KINDS[kind]
+    try:
+        content = load(path)
+    except (TableError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # libraries raise errors of any kind about damaged files
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise TableError(f"cannot be read as {kind}: {reason}") from None
+    return table_of(path, content, options, prefix)
+
+
+# ------------------------------------------------------------------------------------------ cells
+
+
+def is_missing(cell: str, marks: Collection[str] = ()) -> bool:
+    """Whether a cell is one of the usual marks of a missing value, or of those given."""
+    return cell.lower() in _MISSING or cell in marks
+
+
+def number_of(cell: str, decimal: str = "", thousands: bool = False) -> float | None:
+    """The number in a cell; None if it is missing, a text, or too large a whole number.
+
+    ``decimal``: a comma if there is one, unless it is given. ``thousands``: whether the other one
+    of point and comma may separate thousands.
+    """
+    decimal = decimal or ("," if "," in cell else ".")
+    if thousands and THOUSANDS[decimal].fullmatch(cell):
+        cell = cell.replace("," if decimal == "." else ".", "")
+    if "_" in cell or (decimal == "," and "." in cell):
+        return None  # Python accepts 1_000
+    cell = cell.replace(decimal, ".")
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return None if number != number or is_inexact(cell) else number
+
+
+def is_inexact(cell: str) -> bool:
+    """Whether a text is a whole number that floating-point numbers may not represent."""
+    return _LARGE.fullmatch(cell) is not None and abs(float(cell)) >= EXACT
+
+
+def canonical(cell: str) -> str:
+    """A name of a row without what files write differently: case, spaces, zeros around a number."""
+    text = " ".join(unicodedata.normalize("NFKC", cell).split()).casefold()
+    whole = _WHOLE.fullmatch(text)
+    if whole is not None:
+        return ("-" if whole[1] == "-" and whole[2] != "0" else "") + whole[2]
+    number = number_of(text)
+    return text if number is None else repr(number)
 
 
 # ----------------------------------------------------------------------------- contents of files
@@ -177,7 +239,7 @@ def _bytes(path: Path) -> bytes:
     with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as stream:
         while block := stream.read(_BLOCK):
             if len(block) == _BLOCK and b"\n" not in block and b"\r" not in block:
-                raise TableError(f"has a line of more than {_BLOCK:,} bytes", file=str(path))
+                raise TableError(f"has a line of more than {_BLOCK:,} bytes")
             blocks.append(block)
     return b"".join(blocks)
 
@@ -211,43 +273,39 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _of_text(path: Path, raw: bytes, options: ReadOptions, prefix: str) -> Table:
-    file = str(path)
-    encoding = _encoding(raw, options.encoding, file)
+    text = _decoded(raw, options.encoding)
     tabs = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    delimiter = options.delimiter or ("\t" if tabs else _delimiter(raw, encoding, file))
+    delimiter = options.delimiter or ("\t" if tabs else _delimiter(text))
     marked = raw.startswith((codecs.BOM_UTF8, *_UTF16))
     style = {"delimiter": delimiter, "byte_order_mark": marked}
-    return _of_records(file, _records(raw, encoding, delimiter, file), style, options, prefix)
+    return _of_records(path, _records(text, delimiter), style, options, prefix)
 
 
-def _encoding(raw: bytes, given: str | None, file: str) -> str:
-    """The encoding of a text: UTF-8, UTF-16 with a byte order mark, or the one that was given."""
-    fault = TableError(f"is not a text file; {_EXPECTED}", file=file)
-    known = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
-    # streams need a mark where the order of bytes is not in the name
-    named = given and re.sub(r"(?i)^utf[-_]?(16|32)$", r"utf-\1-le", given)
-    for encoding in (known, named):
+def _decoded(raw: bytes, given: str | None) -> str:
+    """A text in UTF-8, UTF-16 with a byte order mark, or the encoding that was given."""
+    fault = TableError(f"is not a text file; {_EXPECTED}")
+    for encoding in ("utf-16" if raw.startswith(_UTF16) else "utf-8-sig", given):
         try:
-            if encoding is not None and "\0" not in raw.decode(encoding):
-                return encoding
+            text = "\0" if encoding is None else raw.decode(encoding)
         except LookupError:
-            raise TableError(f"there is no encoding {given!r}", file=file) from None
+            raise TableError(f"there is no encoding {given!r}") from None
         except UnicodeError as error:
             start = getattr(error, "start", 0)
             told = (
                 f"is not {given or 'UTF-8'} text (byte 0x{raw[start]:02x}); save it as UTF-8, or "
                 "give its encoding, for example --encoding latin-1"
             )
-            fault = TableError(told, file=file, row=raw.count(b"\n", 0, start) + 1)
+            fault = TableError(told, row=raw.count(b"\n", 0, start) + 1)
+        else:
+            if "\0" not in text:
+                return text
     raise fault
 
 
-def _records(
-    raw: bytes, encoding: str, delimiter: str, file: str
-) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The records of a text, each with the row that it begins in."""
     csv.field_size_limit(_BLOCK)
-    lines = io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, newline="")
+    lines = (found[0] for found in _LINE.finditer(text))
     reader, end = csv.reader(lines, delimiter=delimiter, strict=True), 0
     try:
         for cells in reader:
@@ -255,10 +313,10 @@ def _records(
             end = reader.line_num
     except csv.Error as error:
         told = f"cannot be read: {error}; check the quotation marks"
-        raise TableError(told, file=file, row=end + 1) from None
+        raise TableError(told, row=end + 1) from None
 
 
-def _delimiter(raw: bytes, encoding: str, file: str) -> str:
+def _delimiter(text: str) -> str:
     """Of comma, semicolon, tab and pipe, the one that divides the first records equally.
 
     Commas are frequent in other places. Where no mark does, the most frequent one tells best what
@@ -268,7 +326,7 @@ def _delimiter(raw: bytes, encoding: str, file: str) -> str:
     def trust(mark: str) -> tuple[bool, bool, int]:
         found = []
         try:
-            for _, cells in islice(_records(raw, encoding, mark, file), _SAMPLE):
+            for _, cells in islice(_records(text, mark), _SAMPLE):
                 found += [len(cells)] * any(cells)
         except TableError:
             found.insert(0, 0)
@@ -281,63 +339,67 @@ def _delimiter(raw: bytes, encoding: str, file: str) -> str:
 
 
 def _of_records(
-    file: str,
+    path: Path,
     records: Iterator[tuple[int, list[str]]],
     style: dict[str, Any],
     options: ReadOptions,
     prefix: str,
 ) -> Table:
     """The table of records of texts. Rows of empty cells between others are missing cells."""
-    read: list[tuple[int, bool, np.ndarray]] = []
+    read: list[tuple[int, np.ndarray]] = []
+    filled: list[int] = []  # positions of the records that are not blank
     width = 0
     for line, cells in records:
-        width = len(cells) if any(cells) else width
+        some = any(cells)
+        width = len(cells) if some else width
         if len(cells) == width:  # no blank lines, but a blank cell of a single column
-            read.append((line, any(cells), np.array(cells, STRING)))
-    filled = [i for i, (_, some, _) in enumerate(read) if some]
+            filled += [len(read)] * some
+            read.append((line, np.array(cells, STRING)))
     if not filled:
-        raise TableError("is empty", file=file)
-    line, _, first = read[filled[0]]
+        raise TableError("is empty")
+    line, first = read[filled[0]]
     named = options.header
     if named is None:
-        following = read[filled[1]][2].tolist() if filled[1:] else []
-        named = _is_header(first.tolist(), following, file, line)
+        following = read[filled[1]][1].tolist() if filled[1:] else []
+        named = _is_header(first.tolist(), following, line)
     if named and not filled[1:]:
-        raise TableError("has a header and no rows", file=file)
+        raise TableError("has a header and no rows")
     read = read[filled[int(named)] : filled[-1] + 1]
-    width = len(read[0][2])
-    names = _column_names(first.tolist(), width, file, line) if named else _made_up(width, prefix)
-    for line, _, row in read:
+    width = len(read[0][1])
+    names = [f"{prefix}{j}" for j in range(width)]
+    if named:
+        names = _column_names(first.tolist(), width, line)
+    for line, row in read:
         if len(row) != width:
-            told = f"has {counted(len(row), 'cell')}, expected {width}"
-            raise TableError(told, file=file, row=line)
-    lines, texts = [line for line, *_ in read], np.stack([row for *_, row in read])
+            raise TableError(f"has {counted(len(row), 'cell')}, expected {width}", row=line)
+    lines, texts = [line for line, _ in read], np.stack([row for _, row in read])
     del read
     notes, decimal = [], options.decimal or "."
     if options.decimal is None and style.get("delimiter", ",") != ",":
-        decimal = _decimal(texts, lines, file)
+        decimal = _decimal(texts, lines)
     if not named:
         notes.append(
-            f"{file} has no header; its columns are numbered from 0 (give --header if the first "
+            f"{path} has no header; its columns are numbered from 0 (give --header if the first "
             "row has the names)"
         )
     if decimal == ",":
-        notes.append(f"{file} has decimal commas")
+        notes.append(f"{path} has decimal commas")
     numbers = np.full(texts.shape, np.nan)
     for j, name in enumerate(names):
         if j == 0 or options.fitted is None or options.keeps(name):
             numbers[:, j] = _numbers(texts[:, j], decimal, options)
-    source = Source(file, np.asarray(lines), named, notes, style and {**style, "decimal": decimal})
+    style = style and {**style, "decimal": decimal}
+    source = Source(str(path), np.asarray(lines), named, notes, style)
     return Table(source, names, numbers, dict(enumerate(texts.T)))
 
 
-def _is_header(record: list[str], following: list[str], file: str, row: int) -> bool:
+def _is_header(record: list[str], following: list[str], row: int) -> bool:
     """Whether a first row has names: texts above numbers, texts only, or the numbers of columns.
 
     Other numbers above numbers are names if a name such as "id" is before them, or if they ascend
     or descend, as wavelengths do. Otherwise nobody would miss a row of cells with a text.
     """
-    above, below = ([_number(cell) for cell in cells] for cells in (record, following))
+    above, below = ([number_of(cell) for cell in cells] for cells in (record, following))
     texts = [
         number is None and not is_missing(cell) for number, cell in zip(above, record, strict=True)
     ]
@@ -355,13 +417,8 @@ def _is_header(record: list[str], following: list[str], file: str, row: int) -> 
     raise TableError(
         "it is not clear whether this row has the names of the columns: give --header or "
         "--no-header",
-        file=file,
         row=row,
     )
-
-
-def _number(cell: str) -> float | None:
-    return number_of(cell, "," if "," in cell else ".")
 
 
 def is_name_of_rows(name: str) -> bool:
@@ -369,26 +426,21 @@ def is_name_of_rows(name: str) -> bool:
     return _CORNER.fullmatch(re.sub("[_.-]", " ", name.lower())) is not None
 
 
-def _column_names(record: list[Any], width: int, file: str, row: int) -> list[str]:
+def _column_names(record: list[Any], width: int, row: int) -> list[str]:
     """The names in a header, which may be one shorter than the other rows, as R writes it."""
     names = [str(cell).strip() for cell in record]
     if len(names) == width - 1:
         names.insert(0, "")
     if len(names) != width:
-        told = f"has {len(names)} names, but the next row has {width} cells"
-        raise TableError(told, file=file, row=row)
+        raise TableError(f"has {len(names)} names, but the next row has {width} cells", row=row)
     for j in np.flatnonzero(pd.Series(names).duplicated()).tolist():
         if names[j]:
             told = f"{names[j]!r} is in columns {names.index(names[j]) + 1} and {j + 1}"
-            raise TableError(f"names of columns must be different: {told}", file=file, row=row)
+            raise TableError(f"names of columns must be different: {told}", row=row)
     return names
 
 
-def _made_up(count: int, prefix: str) -> list[str]:
-    return [f"{prefix}{j}" for j in range(count)]
-
-
-def _decimal(texts: np.ndarray, lines: list[int], file: str) -> str:
+def _decimal(texts: np.ndarray, lines: list[int]) -> str:
     """The decimal mark: a comma if numbers such as 1,5 occur, and none such as 1.5 before them."""
     doubt: tuple[int, str] | None = None
     for line, cells in zip(lines, texts, strict=True):
@@ -403,7 +455,6 @@ def _decimal(texts: np.ndarray, lines: list[int], file: str) -> str:
     raise TableError(
         f"{doubt[1]!r} is not clear: give --decimal point if its comma separates thousands, or "
         "--decimal comma if it is a decimal comma",
-        file=file,
         row=doubt[0],
     )
 
@@ -441,10 +492,9 @@ def _of_sheet(
     """The table of the first sheet of an Excel file."""
     sheets, frame = content
     rows = ([as_text(cell) for cell in row] for row in frame.to_numpy().tolist())
-    table = _of_records(str(path), enumerate(rows, start=1), {}, options, prefix)
+    table = _of_records(path, enumerate(rows, start=1), {}, options, prefix)
     if sheets[1:]:
-        told = f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}"
-        table.source.notes.append(told)
+        table.source.notes.append(f"{path}: the first of {len(sheets)} sheets, {sheets[0]!r}")
     return table
 
 
@@ -452,26 +502,23 @@ def _of_arrays(
     path: Path, arrays: dict[str, np.ndarray], options: ReadOptions, prefix: str
 ) -> Table:
     """The table of an NPY file, or of the array X or Y of an NPZ file, or of its only matrix."""
-    file = str(path)
     matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
     wanted = [name for name in matrices if name.lower() == prefix] or matrices
     if len(wanted) != 1:
         raise TableError(
             f"must have an array {prefix.upper()!r} or a single array of numbers; it has "
-            f"{listed(list(arrays)) or 'none'}",
-            file=file,
+            f"{listed(list(arrays)) or 'none'}"
         )
     values = arrays[wanted[0]]
     if values.ndim not in (1, 2):
-        raise TableError(f"must have one or two dimensions, got {values.ndim}", file=file)
+        raise TableError(f"must have one or two dimensions, got {values.ndim}")
     frame = pd.DataFrame(values)
     titles = arrays.get("feature_names" if prefix == "x" else "target_names")
     index = arrays.get("index")
     for given, count in zip((index, titles), frame.shape, strict=True):
         if given is not None and given.shape != (count,):
-            told = f"has {given.size} names for a matrix of the shape {frame.shape}"
-            raise TableError(told, file=file)
-    frame.columns = _made_up(frame.shape[1], prefix) if titles is None else titles.astype(str)
+            raise TableError(f"has {given.size} names for a matrix of the shape {frame.shape}")
+    frame.columns = [f"{prefix}{j}" for j in frame] if titles is None else titles.astype(str)
     if index is not None:
         frame.insert(0, "", [str(cell).strip() for cell in index])
     return _of_frame(path, frame, options, named=titles is not None)
@@ -481,10 +528,10 @@ def _of_frame(
     path: Path, frame: pd.DataFrame, options: ReadOptions, prefix: str = "", *, named: bool = True
 ) -> Table:
     """The table of a data frame, whose columns may be of any type."""
-    types, file = pd.api.types, str(path)
+    types = pd.api.types
     if 0 in frame.shape:
-        raise TableError(f"has no entries: its shape is {frame.shape}", file=file)
-    names = _column_names(list(frame.columns), frame.shape[1], file, 1)
+        raise TableError(f"has no entries: its shape is {frame.shape}")
+    names = _column_names(list(frame.columns), frame.shape[1], 1)
     plain = np.array([types.is_numeric_dtype(kind) for kind in frame.dtypes])
     numbers, texts = np.full(frame.shape, np.nan), {}
     numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -495,10 +542,10 @@ def _of_frame(
         for row, cell in enumerate(cells, start=1):
             if isinstance(cell, (list, dict, np.ndarray)):
                 told = f"expected a number or a text, got {cell}"
-                raise TableError(told, file=file, row=row, column=names[j])
+                raise TableError(told, row=row, column=names[j])
         texts[j] = np.array([as_text(cell) for cell in cells], STRING)
         numbers[:, j] = _numbers(texts[j], options.decimal or ".", options)
-    source = Source(file, np.arange(1, len(frame) + 1), named, [], {})
+    source = Source(str(path), np.arange(1, len(frame) + 1), named, [], {})
     return Table(source, names, numbers, texts)
 
 

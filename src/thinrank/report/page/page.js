@@ -20,12 +20,6 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  function valueOf(row, column, isNumber) {
-    const cell = row.cells[column];
-    if (!isNumber) return cell.textContent.trim();
-    return cell.dataset.v === undefined ? NaN : Number(cell.dataset.v);
-  }
-
   /* Missing values come last in both directions; equal ones keep their order. */
   function compare(a, b, isNumber, sign) {
     if (!isNumber) return sign * collator.compare(a, b);
@@ -38,7 +32,8 @@
     const before = heading.getAttribute("aria-sort");
     const descending = before === null ? isNumber : before === "ascending";
     const body = table.tBodies[0];
-    const keyed = Array.from(body.rows, (row) => [valueOf(row, column, isNumber), row]);
+    const value = (cell) => (isNumber ? Number(cell.dataset.v) : cell.textContent.trim()); /* NaN if it has none */
+    const keyed = Array.from(body.rows, (row) => [value(row.cells[column]), row]);
     keyed.sort((a, b) => compare(a[0], b[0], isNumber, descending ? -1 : 1));
     body.append(...keyed.map((pair) => pair[1]));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
