@@ -175,8 +175,8 @@ class QuadraticForm(Protocol):
         """H between ``rows`` and ``others``, two disjoint sets."""
         ...
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
-        """H[:, rows] @ U − C @ V, of shape (m1, q)."""
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
+        """H[:, rows] @ U − C @ V, of shape (m1, q); None for V = 0."""
         ...
 
 

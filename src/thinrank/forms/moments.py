@@ -120,10 +120,11 @@ class GramForm(HeldCross):
         """H between ``rows`` and ``others``."""
         return arrays.submatrix(self._gram, rows, others)
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """H[:, rows] @ U − C @ V; H is symmetric, and its rows are contiguous."""
         gradient = arrays.take_rows(self._gram, rows).T @ U
-        gradient -= self._cross @ V
+        if V is not None:
+            gradient -= self._cross @ V
         return plus_rows(gradient, rows, U, self.ridge)
 
 
@@ -148,9 +149,10 @@ class IdentityForm(HeldCross):
         """H between different rows, which is zero."""
         return arrays.zeros((rows.shape[0], others.shape[0]), like=self.prototype)
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """H[:, rows] @ U − C @ V."""
-        return arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0]) - self._cross @ V
+        image = arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0])
+        return image if V is None else image - self._cross @ V
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +247,6 @@ class Moments:
         # shared with the moments of scaled responses, which are these ones times the units
         self._shared = SharedProducts(X, Y, samples)
         self._units: Array | None = None
-        self._cross: Array | None = None
         self._form: QuadraticForm | None = None
         # with XᵀX an evaluation takes fewer operations, p(p + 2k) < n(2p + 2k), and no more memory
         p, k = self.shape
@@ -274,15 +275,13 @@ class Moments:
 
     def cross(self) -> Array:
         """XᵀY/n, computed once and kept."""
-        if self._cross is None:
-            resources.check_fits(
-                self.shape,
-                arrays.itemsize(self.X.prototype),
-                "XᵀY",
-                'use form="direct" and a start that does not need it ("spectral")',
-            )
-            self._cross = _times(self._shared.whole_cross, self._units)
-        return self._cross
+        resources.check_fits(
+            self.shape,
+            arrays.itemsize(self.X.prototype),
+            "XᵀY",
+            'use form="direct" and a start that does not need it ("spectral")',
+        )
+        return _times(self._shared.whole_cross, self._units)
 
     def form(self) -> QuadraticForm:
         """The quadratic form without ridge, computed once."""
@@ -296,11 +295,17 @@ class Moments:
         assert self._form is not None
         return self._form
 
-    def scores(self, rows: Array, U: Array) -> Array:
-        """X_S U for the rows S, without copying columns of X that a form has in use."""
+    def scores(self, U: Array) -> Array:
+        """X @ U; if X is large and U has few rows that are not zero, from their columns alone."""
+        if self.X.shape[0] * U.shape[0] < resources.BLOCK_ENTRIES:
+            return self.X @ U
+        rows = arrays.nonzero_rows(U)
+        if 2 * rows.shape[0] > U.shape[0]:
+            return self.X @ U
+        active = arrays.take_rows(U, rows)
         if self._shared.holds(rows):
-            return self._shared.combine(rows, U)
-        return self.X.columns(rows) @ U
+            return self._shared.combine(rows, active)
+        return self.X.columns(rows) @ active
 
     def hold_for_search(self) -> None:
         """Compute all of XᵀX if that saves time in a search with many fits."""
@@ -319,7 +324,6 @@ class Moments:
         other.Y = Transformed(self.Y, column_scale=inverse)
         norms = arrays.to_numpy(self.target_norms) * numbers
         other.target_norms = arrays.from_numpy(norms, self.Y.prototype)
-        other._cross = None if self._cross is None else self._cross * inverse
         other._units = inverse if self._units is None else self._units * inverse
         other._form = None
         if self.gram_is_held:
@@ -360,9 +364,9 @@ class SharedProducts:
     """Products with X that forms with other units of the responses, or other ridges, share.
 
     The columns of X that are in use are copied once and kept, with their inner products with one
-    another and with Y. When they become more than twice as many as are needed, those that are not
-    in use are left out. Threads that fit one split with several ridges share them: what is in use
-    is replaced as a whole, and each call works with what it found.
+    another and with Y; when they become more than twice as many as are needed, those in use are
+    copied anew. Threads that fit one split with several ridges share them: what is in use is
+    replaced as a whole, and each call works with what it found.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float) -> None:
@@ -371,9 +375,11 @@ class SharedProducts:
         # XᵀY is kept if it takes at most an eighth of the memory of X
         fits = resources.fits(X.shape[1] * k, arrays.itemsize(like))
         self.keeps_cross = 8 * k <= samples and fits
-        columns, gram = (arrays.zeros((size, 0), like) for size in (X.shape[0], 0))
-        cross = arrays.zeros((0, k), like)
-        self._used = _ColumnsInUse(np.zeros(0, dtype=np.int64), X.shape[1], columns, gram, cross)
+        columns, gram, cross = (
+            arrays.zeros(size, like) for size in ((X.shape[0], 0), (0, 0), (0, k))
+        )
+        none = np.zeros(0, dtype=np.int64)
+        self._used = self._none = _ColumnsInUse(none, X.shape[1], columns, gram, cross)
 
     @cached_property
     def mean_squares(self) -> Array:
@@ -426,25 +432,17 @@ class SharedProducts:
         missing = wanted[used.place[wanted] < 0]
         if len(missing):
             if len(used.held) + len(missing) > 2 * len(wanted) + 64:
-                used = self._without_others(used, wanted)
+                used, missing = self._none, wanted
             used = self._used = self._with_more(used, missing)
         return used, arrays.indices(used.place[wanted], self.X.prototype)
-
-    def _without_others(self, used: _ColumnsInUse, wanted: np.ndarray) -> _ColumnsInUse:
-        kept = np.flatnonzero(np.isin(used.held, wanted))
-        places = arrays.indices(kept, self.X.prototype)
-        columns = arrays.take_columns(used.columns, places)
-        cross = used.cross if self.keeps_cross else arrays.take_rows(used.cross, places)
-        gram = arrays.submatrix(used.gram, places, places)
-        return _ColumnsInUse(used.held[kept], self.X.shape[1], columns, gram, cross)
 
     def _with_more(self, used: _ColumnsInUse, missing: np.ndarray) -> _ColumnsInUse:
         xp, like = arrays.namespace(used.gram), self.X.prototype
         new, count = self.X.columns(arrays.indices(missing, like)), len(used.held)
-        columns = xp.concat([used.columns, new], axis=1) if count else new
+        columns = xp.concat([used.columns, new], axis=1)
         products = arrays.transposed_product(columns, new)
-        gram = xp.concat([used.gram, products[:count, :].T], axis=0) if count else products
-        gram = xp.concat([gram, products], axis=1) if count else gram
+        gram = xp.concat([used.gram, products[:count, :].T], axis=0)
+        gram = xp.concat([gram, products], axis=1)
         cross = used.cross
         if not self.keeps_cross:
             cross = xp.concat([cross, self.Y.transposed_product(new).T], axis=0)
@@ -558,12 +556,14 @@ class ProductForm(AdjustableRidge):
         """H between ``rows`` and ``others``; the columns of the others are not kept."""
         return self._shared.products(rows, self._shared.X.columns(others)) / self.samples
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """Xᵀ(X_S U − YV)/n, plus the ridge."""
         shared = self._shared
-        scaled = V if self._units is None else V * self._units[:, None]
-        residual = (shared.combine(rows, U) - shared.Y @ scaled) / self.samples
-        return plus_rows(shared.X.transposed_product(residual), rows, U, self.ridge)
+        residual = shared.combine(rows, U)
+        if V is not None:
+            residual -= shared.Y @ (V if self._units is None else V * self._units[:, None])
+        gradient = shared.X.transposed_product(residual / self.samples)
+        return plus_rows(gradient, rows, U, self.ridge)
 
 
 def _times(cross: Array, units: Any) -> Array:

@@ -114,10 +114,11 @@ class WorkingForm:
         """R with Rᵀ R = H_SS⁻¹."""
         return self._curvature.inverse_root(rows)
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """H[:, rows] @ U − C @ V."""
-        nothing = arrays.zeros((self._curvature.shape[1], U.shape[1]), like=U)
-        gradient = self._curvature.gradient(rows, U, nothing)
+        gradient = self._curvature.gradient(rows, U)
+        if V is None:
+            return gradient
         gradient -= self._X.transposed_product(self._working @ V) / self.samples
         if self._correction is not None:
             gradient -= self.factors.U @ (self._correction.T @ V)
