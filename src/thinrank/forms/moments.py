@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -155,15 +155,11 @@ class IdentityForm(HeldCross):
         return image if V is None else image - self._cross @ V
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
+class TrainingRows(NamedTuple):
     """The form of the training rows of a split, and their units."""
 
-    # the form of the training rows, without ridge, centered and scaled by their own means and root
-    # mean squares if requested
-    form: GramForm
-    # means of the training rows, in the units of the form of all rows; zero without centering
-    center_x: Array
+    form: GramForm  # without ridge, centered and scaled by their own means and root mean squares
+    center_x: Array  # their means in the units of the form of all rows; zero without centering
     center_y: Array
     # (n_features,) factors of the columns of X: ones without scaling, and zero for constant columns
     inverse_scale: Array
@@ -172,15 +168,11 @@ class TrainingRows:
 def without_rows(
     whole: GramForm, X_out: Design, Y_out: Design, roots: Array, *, center: bool, scale: bool
 ) -> TrainingRows:
-    """The form of the rows that remain when some are left out.
+    """The form of the rows that remain when some are left out, from that of all rows.
 
-    With the moments of all rows, H = XᵀX/n and C = XᵀY/n, and the h rows A of X and B of Y that
-    are left out, the remaining n' = n − h rows have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
-    centering, a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
-    left out: all rows together sum to zero, so the means of the remaining rows are −a/n' and
-    −b/n'. XᵀY and the Gram matrix are thus computed once for all splits of the data.
-
-    Shapes: ``roots`` (h,).
+    Without the h rows A of X and B of Y, the others have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
+    centering, all rows sum to zero: with the sums a and b of A and B the means of the others are
+    −a/n' and −b/n', n' = n − h, and a·aᵀ/n' and a·bᵀ/n' are subtracted as well.
     """
     xp = arrays.namespace(whole.prototype)
     samples = whole.samples - float(xp.sum(roots * roots))
@@ -220,11 +212,10 @@ def _inverse_scale(mean_squares: Array, whole: GramForm, samples: float, scale: 
 
 FormName = Literal["auto", "direct", "gram"]
 
-# XᵀX is computed for a single fit if it takes at most this number of multiplications, a few
-# milliseconds with one thread, and for a search for sizes if it takes at most CHEAP_FOR_SEARCH,
-# some hundredths of a second.
-_CHEAP_GRAM = 50_000_000
+# XᵀX is computed for a search for sizes if it takes at most this number of multiplications, some
+# hundredths of a second with one thread, and for a single fit if it takes a twentieth.
 CHEAP_FOR_SEARCH = 1_000_000_000
+_CHEAP_GRAM = CHEAP_FOR_SEARCH // 20
 
 
 class Moments:
@@ -409,6 +400,9 @@ class SharedProducts:
         """Rows of XᵀY/n."""
         if self.keeps_cross:
             return arrays.take_rows(self.whole_cross, index)
+        if self.more_than_samples(index):
+            parts = [self.Y.transposed_product(block).T for block in self.blocks(index)]
+            return arrays.namespace(index).concat(parts) / self.samples
         used, places = self._with(index)
         return arrays.take_rows(used.cross, places) / self.samples
 
@@ -449,6 +443,10 @@ class SharedProducts:
         held = np.concatenate([used.held, missing])
         return _ColumnsInUse(held, self.X.shape[1], columns, gram, cross)
 
+    def more_than_samples(self, rows: Array) -> bool:
+        """Whether there are more rows than samples; the columns of X are not kept then."""
+        return rows.shape[0] > self.X.shape[0]
+
     def blocks(self, rows: Array) -> Iterator[Array]:
         """The columns ``rows`` of X, some at a time."""
         for some in slices(rows.shape[0], 4096):
@@ -475,9 +473,7 @@ class SharedProducts:
 class ProductForm(AdjustableRidge):
     """A form that multiplies by X and Y, and keeps inner products of the columns in use.
 
-    XᵀY is computed once, for the norms of its rows and columns, and kept only if it is small
-    compared with X. Otherwise its rows for the columns in use are computed, and the gradient is one
-    product with Xᵀ, Xᵀ(X_S U − YV)/n.
+    XᵀY is kept only if it is small compared with X; the gradient is Xᵀ(X_S U − YV)/n.
 
     Shapes: ``units`` (n_targets,), what responses are multiplied by; None for ones.
     """
@@ -485,58 +481,44 @@ class ProductForm(AdjustableRidge):
     def __init__(self, shared: SharedProducts, constant: float, units: Array | None) -> None:
         shape = shared.X.shape[1], shared.Y.shape[1]
         super().__init__(shape, shared.X.prototype, constant, shared.samples)
-        self._shared, self._units = shared, units
+        self.shared, self._units = shared, units
         # once they are known, shared by copies with other ridges
         self._cross_norms: list[tuple[Array, Array]] = []
 
     def diagonal(self) -> Array:
         """Mean squares of the columns of X, plus the ridge."""
-        mean_squares = self._shared.mean_squares
+        mean_squares = self.shared.mean_squares
         return mean_squares + self.ridge if self.ridge else mean_squares
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n."""
-        if self._many(rows):
-            parts = [self._shared.Y.transposed_product(block).T for block in self.blocks(rows)]
-            cross = arrays.namespace(rows).concat(parts) / self.samples
-        else:
-            cross = self._shared.cross(rows)
-        return _times(cross, self._units)
+        return _times(self.shared.cross(rows), self._units)
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed; see :class:`AdjustableRidge`.
+        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed.
 
-        With more rows than samples R comes from the inner products of the samples: with
-        X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out directions orthogonal to all
-        samples.
+        With more rows than samples and X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out
+        directions orthogonal to all samples.
         """
         if not self.has_dual(rows):
             return super().inverse_root(rows)
-        values, vectors = self._shared.spectrum(rows)
+        values, vectors = self.shared.spectrum(rows)
         xp = arrays.namespace(values)
         scale = xp.sqrt(values * self.samples * (values + self.ridge))
         left = (vectors / scale).T
-        return xp.concat([left @ block for block in self.blocks(rows)], axis=1), False
+        return xp.concat([left @ block for block in self.shared.blocks(rows)], axis=1), False
 
     def has_dual(self, rows: Array) -> bool:
         """Whether :func:`dual_fits` applies: a ridge, and more rows than samples."""
-        return bool(self.ridge) and self._many(rows)
-
-    def blocks(self, rows: Array) -> Iterator[Array]:
-        """The columns ``rows`` of X, some at a time."""
-        return self._shared.blocks(rows)
+        return bool(self.ridge) and self.shared.more_than_samples(rows)
 
     def responses(self) -> Array:
         """Y, dense."""
-        return _times(self._shared.responses(), self._units)
-
-    def _many(self, rows: Array) -> bool:
-        """Whether there are more rows than samples; the columns of X are not kept then."""
-        return rows.shape[0] > self._shared.X.shape[0]
+        return _times(self.shared.responses(), self._units)
 
     def cross_columns(self, first: int, last: int) -> Array:
         """Columns of XᵀY/n from ``first`` to before ``last``."""
-        shared, units = self._shared, None if self._units is None else self._units[first:last]
+        shared, units = self.shared, None if self._units is None else self._units[first:last]
         if shared.keeps_cross:
             return _times(shared.whole_cross[:, first:last], units)
         targets = arrays.indices(range(first, last), self.prototype)
@@ -550,15 +532,15 @@ class ProductForm(AdjustableRidge):
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, from the columns in use."""
-        return plus_ridge(self._shared.gram(rows) / self.samples, self.ridge)
+        return plus_ridge(self.shared.gram(rows) / self.samples, self.ridge)
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``; the columns of the others are not kept."""
-        return self._shared.products(rows, self._shared.X.columns(others)) / self.samples
+        return self.shared.products(rows, self.shared.X.columns(others)) / self.samples
 
     def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """Xᵀ(X_S U − YV)/n, plus the ridge."""
-        shared = self._shared
+        shared = self.shared
         residual = shared.combine(rows, U)
         if V is not None:
             residual -= shared.Y @ (V if self._units is None else V * self._units[:, None])
@@ -579,7 +561,7 @@ def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:
     xp = arrays.namespace(rows)
 
     def blocks() -> Iterator[Array]:
-        own = [form.blocks(rows[i, :]) for i, form in enumerate(forms)]
+        own = [form.shared.blocks(rows[i, :]) for i, form in enumerate(forms)]
         return map(linalg.stacked, zip(*own, strict=True))
 
     products = sum(block @ xp.matrix_transpose(block) for block in blocks())

@@ -17,10 +17,7 @@ class WorkingForm:
 
     Here f(Θ) is a sum over entries of XΘ plus ridge/2·‖Θ‖², and H = XᵀX/n + ridge/mean(s²)·I. So q
     is least squares with responses W = XΦ₀ − R/s, where Rᵢⱼ is the derivative of entry (i, j), up
-    to a correction for the ridge, which is not the same for all responses in units of Φ. It is a
-    local approximation: whether it lies above f depends on s.
-
-    Nothing of the shape of Θ is computed unless norms of all rows of C are asked for.
+    to a correction for the ridge, which is not the same for all responses in units of Φ.
 
     Shapes: ``working`` (n_samples, n_targets), ``column_scale`` (m2,), ``value``, ``slope``,
     ``fitted`` (m2,).

@@ -104,17 +104,6 @@ class LeastSquares(Quadratic):
         """Standard deviation of the errors, from the median singular value of Y."""
         return noise_scale(self.moments.Y, self.samples)
 
-    def restrict(self, rows: Array, columns: Array) -> LeastSquares:
-        """The same loss over Θ that vanish outside ``rows`` and ``columns``."""
-        inner = LeastSquares(
-            Dense(self.X.columns(rows)),
-            Dense(self.Y.columns(columns)),
-            sample_weight=self.sample_weight,
-            ridge=self.ridge,
-        )
-        inner.constant = inner.magnitude = self.constant
-        return inner
-
     def unridged(self) -> QuadraticForm:
         """The quadratic form of the moments, computed once."""
         return self.moments.form()

@@ -51,7 +51,7 @@ def profiled(
     totals = xp.sum(value, axis=0)
     blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
     slack = max(1e-12, 8 * arrays.eps(y))  # rounding errors of the values
-    count = _number_of_entries(y, weight)
+    count = float(xp.sum(y * 0 + (1.0 if weight is None else weight)))
     shorter = arrays.from_numpy((1.0 - family.units_of(y.shape[1])) / _LONG, y)
     for _ in range(_MAX_STEPS):
         slope = basis.T @ derivative
@@ -120,13 +120,6 @@ def _of_responses(values: Array, blocks: list[Array], combine: Callable[[Array],
         own = arrays.take_rows(values, index)
         values = arrays.put_rows(values, index, own * 0 + combine(own))
     return values
-
-
-def _number_of_entries(y: Array, weight: Array | None) -> float:
-    """The number of entries, or the sum of their weights."""
-    if weight is None:
-        return float(y.shape[0] * y.shape[1])
-    return float(arrays.namespace(y).sum(weight + 0 * y))
 
 
 def _entries(

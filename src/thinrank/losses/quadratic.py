@@ -40,7 +40,6 @@ class Quadratic(abc.ABC):
             "samples",
             "noise",
             "row_scales",
-            "restrict",
             "quadratic",
             "majorizer",
         }
@@ -144,7 +143,7 @@ class FormLoss(Quadratic):
     known. ``ridge``: None for that of the form.
     """
 
-    capabilities = Quadratic.capabilities - {"restrict"} | {"with_ridge"}
+    capabilities = Quadratic.capabilities | {"with_ridge"}
 
     def __init__(
         self, form: Any, noise: Callable[[], float] | None = None, ridge: float | None = None
@@ -200,9 +199,8 @@ def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
     """Robust standard deviation of the noise in Y = (low rank) + noise.
 
     It is the median singular value of Y divided by that of noise of unit variance and the same
-    shape (Gavish & Donoho 2014, "The optimal hard threshold for singular values is 4/√3"). A
-    signal of low rank changes only the few largest singular values. With few columns the
-    estimate tends to be too large.
+    shape (Gavish & Donoho 2014): a signal of low rank changes only the few largest. With few
+    columns the estimate tends to be too large.
     """
     k = min(Y.shape[1], _MAX_COLUMNS)
     drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))
@@ -285,9 +283,3 @@ class Denoising(Quadratic):
     def target_squares(self) -> np.ndarray:
         """Sum of squares of each column of M."""
         return arrays.to_numpy(arrays.column_norms_squared(self.M))
-
-    def restrict(self, rows: Array, columns: Array) -> Denoising:
-        """The same loss over matrices that vanish outside ``rows`` and ``columns``."""
-        inner = Denoising(arrays.submatrix(self.M, rows, columns), ridge=self.ridge)
-        inner.constant = inner.magnitude = self.constant
-        return inner

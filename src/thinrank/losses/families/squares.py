@@ -71,9 +71,6 @@ class Gaussian(Family):
         return self._with(scale=np.where(scale > 0, scale, 1.0))
 
 
-# Relative tolerance with which a sum of weights counts as half of the total; it is far above the
-# rounding errors of sums and far below the share of one entry.
-_TIE = 1e-12
 # With this threshold the estimate of a mean has 95 % of the efficiency of least squares if the
 # errors are Gaussian (Huber 1964; Holland and Welsch 1977).
 _THRESHOLD = 1.345
@@ -88,9 +85,9 @@ def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     x = np.take_along_axis(x, order, axis=0)
     below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
     empty = ~(weight > 0).any(axis=0)
-    half = 0.5 * below[-1]
-    lower = np.argmax(below >= half * (1 - _TIE), axis=0)
-    upper = np.argmax(below > half * (1 + _TIE), axis=0)
+    half, tie = 0.5 * below[-1], 4 * len(x) * np.finfo(float).eps  # rounding errors of the sums
+    lower = np.argmax(below >= half * (1 - tie), axis=0)
+    upper = np.argmax(below > half * (1 + tie), axis=0)
     columns = np.arange(x.shape[1])
     first = np.where(empty, 0.0, x[lower, columns])
     last = np.where(empty, 0.0, x[upper, columns])
