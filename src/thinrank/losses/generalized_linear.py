@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -338,31 +339,23 @@ class GeneralizedLinear:
         """
         wanted = columns
         columns = arrays.indices(self.family.whole(columns, self.shape[1]), self.prototype)
-        other = copy.copy(self)
-        other.targets, other.fixed = columns, None
+        names = ("Y", "offset", "entry_weight")
+        parts = {name: arrays.take_columns(x, columns) for name, x in self._given(names).items()}
+        other = self._with(
+            X=Dense(self.columns(rows)),
+            family=self.family.take(columns),
+            unit=arrays.take_rows(self.unit, columns),
+            **parts,
+        )
+        other.targets, other.observations = columns, self.observations
         if columns.shape[0] > wanted.shape[0]:
             ones = arrays.zeros((wanted.shape[0],), self.prototype) + 1
             mask = arrays.scatter_rows(ones, wanted, self.shape[1])
             other.fixed = arrays.take_rows(mask, columns)
-        other.X = Dense(self.columns(rows))
-        other.shape = (rows.shape[0], columns.shape[0])
-        other.family = self.family.take(columns)
-        other.Y = arrays.take_columns(self.Y, columns)
-        other.unit = arrays.take_rows(self.unit, columns)
-        if self.offset is not None:
-            other.offset = arrays.take_columns(self.offset, columns)
-        if self.entry_weight is not None:
-            other.entry_weight = arrays.take_columns(self.entry_weight, columns)
-        if self._weight is not None and self._weight.shape[1] > 1:
-            other._weight = arrays.take_columns(self._weight, columns)
-        other._share = {}
-        xp = arrays.namespace(self.prototype)
         total = self.null.values
-        other._constant = self._constant + float(
-            xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
-        )
-        for name in ("null", "nearly_quadratic"):  # those of all rows and columns
-            other.__dict__.pop(name, None)
+        xp = arrays.namespace(total)
+        left_out = xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
+        other._constant = self._constant + float(left_out)
         other.__dict__["magnitude"] = self.magnitude
         return other
 
@@ -446,11 +439,8 @@ class GeneralizedLinear:
 
     def of_rows(self, index: Array) -> GeneralizedLinear:
         """The loss of some of the samples."""
-        parts = {
-            name: arrays.take_rows(getattr(self, name), index)
-            for name in ("Y", "entry_weight", "sample_weight", "offset", "free")
-            if getattr(self, name) is not None
-        }
+        names = ("Y", "entry_weight", "sample_weight", "offset", "free")
+        parts = {name: arrays.take_rows(x, index) for name, x in self._given(names).items()}
         return self._with(X=take_rows(self.X, index), **parts)
 
     def weights(self) -> Array:
@@ -459,8 +449,11 @@ class GeneralizedLinear:
 
     def _with(self, **changes: Any) -> GeneralizedLinear:
         names = ("X", "Y", "family", "entry_weight", "sample_weight", "offset", "free", "unit")
-        given = {name: getattr(self, name) for name in (*names, "ridge", "least_ridge")} | changes
-        return GeneralizedLinear(**given)
+        return GeneralizedLinear(**self._given((*names, "ridge", "least_ridge")) | changes)
+
+    def _given(self, names: Sequence[str]) -> dict[str, Any]:
+        """The arguments of some names that are not None."""
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 def as_array(name: str, x: Any, shape: tuple[int | None, ...], like: Array) -> Array:

@@ -116,7 +116,6 @@ class LeastSquares(Quadratic):
         """The same loss with another ridge; results computed from X and Y are shared."""
         other = copy.copy(self)
         Quadratic.__init__(other, self.shape, self.constant, ridge, self.prototype)
-        other.__dict__.pop("_smoothness", None)
         return other
 
     def with_target_scale(self, scale: Array) -> LeastSquares:

@@ -109,11 +109,9 @@ class Quadratic(abc.ABC):
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of H, plus the ridge."""
-        if not hasattr(self, "_smoothness"):
-            self._smoothness = self.ridge + linalg.largest_eigenvalue(
-                self.hessian_product, self.shape[0], self.prototype
-            )
-        return self._smoothness
+        return self.ridge + linalg.largest_eigenvalue(
+            self.hessian_product, self.shape[0], self.prototype
+        )
 
     def curvature(self, rows: Array) -> tuple[float, float]:
         """Extreme eigenvalues of H over the rows, plus the ridge."""
@@ -255,14 +253,7 @@ class Denoising(Quadratic):
             ridge,
             arrays.zeros((0,), like=self.M),
         )
-
-    def hessian_product(self, theta: Array) -> Array:
-        """H @ theta, where H is the identity."""
-        return theta
-
-    def cross(self) -> Array:
-        """C, which is M."""
-        return self.M
+        self._form = IdentityForm(self.M, self.constant, 0.0)
 
     def smoothness(self) -> float:
         """L, which is 1 + ridge."""
@@ -278,7 +269,7 @@ class Denoising(Quadratic):
 
     def unridged(self) -> IdentityForm:
         """The form with H = I and C = M."""
-        return IdentityForm(self.M, self.constant, 0.0)
+        return self._form
 
     def target_squares(self) -> np.ndarray:
         """Sum of squares of each column of M."""
