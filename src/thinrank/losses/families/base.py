@@ -36,9 +36,7 @@ def as_parameter(name: str, value: Any, *, allow_zero: bool = False) -> Paramete
 
 def matched(parameter: float | np.ndarray, like: Array) -> Array | float:
     """The parameter in a form that broadcasts with ``like``: a number, or an array of its kind."""
-    if isinstance(parameter, np.ndarray):
-        return arrays.from_numpy(parameter, like)
-    return parameter
+    return arrays.from_numpy(parameter, like) if np.ndim(parameter) else float(parameter)
 
 
 def entries(parameter: Parameter, count: int) -> np.ndarray:
@@ -149,9 +147,9 @@ class Family(ABC):
         mean = xp.where(mean > low, mean, low + half)
         return self.link(xp.where(mean < high, mean, high - half)[None, :])[0, :]
 
-    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
-        """Intercepts to start from beside other linear predictors, of shape (q,)."""
-        return self.null_link(y, weight) - arrays.namespace(y).mean(linear, axis=0)
+    def intercept(self, null: Array, weight: Array | None, linear: Array) -> Array:
+        """Intercepts to start from beside other linear predictors, given :meth:`null_link`."""
+        return null - arrays.namespace(linear).mean(linear, axis=0)
 
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """The responses, those on the border of the valid range as at the start of intercepts.
@@ -164,7 +162,8 @@ class Family(ABC):
         without = (mean <= low) | (mean >= high - arrays.eps(mean))
         if not bool(xp.any(without)):
             return y
-        return xp.where(without, self.mean(linear + self.intercept(y, weight, linear)), y)
+        intercept = self.intercept(self.null_link(y, weight), weight, linear)
+        return xp.where(without, self.mean(linear + intercept), y)
 
     # ----------------------------------------------------------------- checks and parameters
 

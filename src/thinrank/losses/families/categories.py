@@ -137,7 +137,7 @@ class Multinomial(Family):
         empty = observed_mean(y, weight)[0] == 0
         if not bool(xp.any(empty)):
             return y
-        shares = self.mean(linear + self.intercept(y, weight, linear))
+        shares = self.mean(linear + self.intercept(self.null_link(y, weight), weight, linear))
         shares = xp.where(empty, shares, xp.zeros_like(shares))
         return y * (1.0 - arrays.row_sums(shares)) + arrays.row_sums(y) * shares
 

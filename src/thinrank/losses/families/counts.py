@@ -44,12 +44,12 @@ class Counts(Family):
         """log(μ); μ = 0 is replaced by the smallest normal number."""
         return arrays.log_or_smallest(mean)
 
-    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
+    def intercept(self, null: Array, weight: Array | None, linear: Array) -> Array:
         """As in the base class, for the mean of the exposures exp(linear)."""
-        xp = arrays.namespace(y)
+        xp = arrays.namespace(linear)
         largest = xp.max(linear, axis=0)
         exposure, _ = observed_mean(xp.exp(linear - largest), weight)
-        return self.null_link(y, weight) - largest - arrays.log_or_smallest(exposure)
+        return null - largest - arrays.log_or_smallest(exposure)
 
 
 class Poisson(Counts):
@@ -212,15 +212,10 @@ class NegativeBinomial(Counts):
 
     @property
     def _dispersion(self) -> float | np.ndarray:
-        if self.dispersion is None:
-            return 1.0
-        if isinstance(self.dispersion, np.ndarray):
-            return np.maximum(self.dispersion, _LEAST)
-        return max(self.dispersion, _LEAST)
+        return np.maximum(1.0 if self.dispersion is None else self.dispersion, _LEAST)
 
     def _log(self, like: Array) -> Array | float:
-        logarithm = np.log(self._dispersion)
-        return matched(logarithm if logarithm.ndim else float(logarithm), like)
+        return matched(np.log(self._dispersion), like)
 
     def _size(self, like: Array) -> Array | float:
         """1/a."""

@@ -110,9 +110,9 @@ class Mixed(Family):
         """Intercepts of all columns, of shape (q,)."""
         return self._each("null_link", y, weight)
 
-    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
+    def intercept(self, null: Array, weight: Array | None, linear: Array) -> Array:
         """Intercepts of all columns beside other linear predictors, of shape (q,)."""
-        return self._each("intercept", y, weight, linear)
+        return self._each("intercept", null[None, :], weight, linear)[0, :]
 
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """The responses, those on the border of the valid range as in each family."""

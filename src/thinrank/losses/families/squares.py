@@ -80,18 +80,11 @@ _PER_MEDIAN_DEVIATION, _PER_MEAN_DEVIATION = 1 / ndtri(0.75), (math.pi / 2) ** 0
 
 def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Median of each column, where entries count as often as their weights say."""
-    x = np.where(weight > 0, x, np.inf)  # at the end of the order
-    order = np.argsort(x, axis=0)
-    x = np.take_along_axis(x, order, axis=0)
-    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
-    empty = ~(weight > 0).any(axis=0)
-    half, tie = 0.5 * below[-1], 4 * len(x) * np.finfo(float).eps  # rounding errors of the sums
-    lower = np.argmax(below >= half * (1 - tie), axis=0)
-    upper = np.argmax(below > half * (1 + tie), axis=0)
-    columns = np.arange(x.shape[1])
-    first = np.where(empty, 0.0, x[lower, columns])
-    last = np.where(empty, 0.0, x[upper, columns])
-    return 0.5 * (first + last)
+    tie = 4 * len(x) * np.finfo(float).eps  # rounding errors of the sums of weights
+    empty = ~(weight > 0).any(axis=0)  # columns whose median is 0
+    x, weight = np.where(weight > 0, x, 0.0), weight + empty
+    both = np.quantile(x, [0.5 - tie, 0.5 + tie], 0, weights=weight, method="inverted_cdf")
+    return both.mean(axis=0)
 
 
 class Huber(Family):
