@@ -155,8 +155,8 @@ class QuadraticForm(Protocol):
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``, two disjoint sets."""
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
-        """H[:, rows] @ U − C @ V, of shape (m1, q)."""
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
+        """H[:, rows] @ U − C @ V, of shape (m1, q); None for V = 0."""
 
 
 class Start(Protocol):

@@ -309,7 +309,7 @@ class BlockForm(HeldCross):
         gram *= self._units[others]
         return gram.astype(self.prototype.dtype, copy=False)
 
-    def gradient(self, rows: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    def gradient(self, rows: np.ndarray, U: np.ndarray, V: np.ndarray | None = None) -> np.ndarray:
         """H[:, rows] @ U − C @ V."""
         part, live = self.part, self.moments.live
         columns, W = live[rows], self._units[rows][:, None] * U.astype(np.float64)
@@ -325,7 +325,7 @@ class BlockForm(HeldCross):
             image -= np.outer(part.left_x, part.move_x[columns] @ W)
         gradient = image[live] * (self._units / part.weight)[:, None]
         gradient = gradient.astype(self.prototype.dtype, copy=False)
-        if V.any():
+        if V is not None and V.any():
             gradient -= self._cross @ V
             self._set_hint(arrays.row_norms_squared(gradient))
         return plus_rows(gradient, rows, U, self.ridge)

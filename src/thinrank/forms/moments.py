@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -120,10 +120,11 @@ class GramForm(HeldCross):
         """H between ``rows`` and ``others``."""
         return arrays.submatrix(self._gram, rows, others)
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """H[:, rows] @ U − C @ V; H is symmetric, and its rows are contiguous."""
         gradient = arrays.take_rows(self._gram, rows).T @ U
-        gradient -= self._cross @ V
+        if V is not None:
+            gradient -= self._cross @ V
         return plus_rows(gradient, rows, U, self.ridge)
 
 
@@ -148,20 +149,17 @@ class IdentityForm(HeldCross):
         """H between different rows, which is zero."""
         return arrays.zeros((rows.shape[0], others.shape[0]), like=self.prototype)
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """H[:, rows] @ U − C @ V."""
-        return arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0]) - self._cross @ V
+        image = arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0])
+        return image if V is None else image - self._cross @ V
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
+class TrainingRows(NamedTuple):
     """The form of the training rows of a split, and their units."""
 
-    # the form of the training rows, without ridge, centered and scaled by their own means and root
-    # mean squares if requested
-    form: GramForm
-    # means of the training rows, in the units of the form of all rows; zero without centering
-    center_x: Array
+    form: GramForm  # without ridge, centered and scaled by their own means and root mean squares
+    center_x: Array  # their means in the units of the form of all rows; zero without centering
     center_y: Array
     # (n_features,) factors of the columns of X: ones without scaling, and zero for constant columns
     inverse_scale: Array
@@ -170,15 +168,11 @@ class TrainingRows:
 def without_rows(
     whole: GramForm, X_out: Design, Y_out: Design, roots: Array, *, center: bool, scale: bool
 ) -> TrainingRows:
-    """The form of the rows that remain when some are left out.
+    """The form of the rows that remain when some are left out, from that of all rows.
 
-    With the moments of all rows, H = XᵀX/n and C = XᵀY/n, and the h rows A of X and B of Y that
-    are left out, the remaining n' = n − h rows have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
-    centering, a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
-    left out: all rows together sum to zero, so the means of the remaining rows are −a/n' and
-    −b/n'. XᵀY and the Gram matrix are thus computed once for all splits of the data.
-
-    Shapes: ``roots`` (h,).
+    Without the h rows A of X and B of Y, the others have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
+    centering, all rows sum to zero: with the sums a and b of A and B the means of the others are
+    −a/n' and −b/n', n' = n − h, and a·aᵀ/n' and a·bᵀ/n' are subtracted as well.
     """
     xp = arrays.namespace(whole.prototype)
     samples = whole.samples - float(xp.sum(roots * roots))
@@ -218,11 +212,10 @@ def _inverse_scale(mean_squares: Array, whole: GramForm, samples: float, scale: 
 
 FormName = Literal["auto", "direct", "gram"]
 
-# XᵀX is computed for a single fit if it takes at most this number of multiplications, a few
-# milliseconds with one thread, and for a search for sizes if it takes at most CHEAP_FOR_SEARCH,
-# some hundredths of a second.
-_CHEAP_GRAM = 50_000_000
+# XᵀX is computed for a search for sizes if it takes at most this number of multiplications, some
+# hundredths of a second with one thread, and for a single fit if it takes a twentieth.
 CHEAP_FOR_SEARCH = 1_000_000_000
+_CHEAP_GRAM = CHEAP_FOR_SEARCH // 20
 
 
 class Moments:
@@ -245,7 +238,6 @@ class Moments:
         # shared with the moments of scaled responses, which are these ones times the units
         self._shared = SharedProducts(X, Y, samples)
         self._units: Array | None = None
-        self._cross: Array | None = None
         self._form: QuadraticForm | None = None
         # with XᵀX an evaluation takes fewer operations, p(p + 2k) < n(2p + 2k), and no more memory
         p, k = self.shape
@@ -274,15 +266,13 @@ class Moments:
 
     def cross(self) -> Array:
         """XᵀY/n, computed once and kept."""
-        if self._cross is None:
-            resources.check_fits(
-                self.shape,
-                arrays.itemsize(self.X.prototype),
-                "XᵀY",
-                'use form="direct" and a start that does not need it ("spectral")',
-            )
-            self._cross = _times(self._shared.whole_cross, self._units)
-        return self._cross
+        resources.check_fits(
+            self.shape,
+            arrays.itemsize(self.X.prototype),
+            "XᵀY",
+            'use form="direct" and a start that does not need it ("spectral")',
+        )
+        return _times(self._shared.whole_cross, self._units)
 
     def form(self) -> QuadraticForm:
         """The quadratic form without ridge, computed once."""
@@ -296,11 +286,17 @@ class Moments:
         assert self._form is not None
         return self._form
 
-    def scores(self, rows: Array, U: Array) -> Array:
-        """X_S U for the rows S, without copying columns of X that a form has in use."""
+    def scores(self, U: Array) -> Array:
+        """X @ U; if X is large and U has few rows that are not zero, from their columns alone."""
+        if self.X.shape[0] * U.shape[0] < resources.BLOCK_ENTRIES:
+            return self.X @ U
+        rows = arrays.nonzero_rows(U)
+        if 2 * rows.shape[0] > U.shape[0]:
+            return self.X @ U
+        active = arrays.take_rows(U, rows)
         if self._shared.holds(rows):
-            return self._shared.combine(rows, U)
-        return self.X.columns(rows) @ U
+            return self._shared.combine(rows, active)
+        return self.X.columns(rows) @ active
 
     def hold_for_search(self) -> None:
         """Compute all of XᵀX if that saves time in a search with many fits."""
@@ -319,7 +315,6 @@ class Moments:
         other.Y = Transformed(self.Y, column_scale=inverse)
         norms = arrays.to_numpy(self.target_norms) * numbers
         other.target_norms = arrays.from_numpy(norms, self.Y.prototype)
-        other._cross = None if self._cross is None else self._cross * inverse
         other._units = inverse if self._units is None else self._units * inverse
         other._form = None
         if self.gram_is_held:
@@ -360,9 +355,9 @@ class SharedProducts:
     """Products with X that forms with other units of the responses, or other ridges, share.
 
     The columns of X that are in use are copied once and kept, with their inner products with one
-    another and with Y. When they become more than twice as many as are needed, those that are not
-    in use are left out. Threads that fit one split with several ridges share them: what is in use
-    is replaced as a whole, and each call works with what it found.
+    another and with Y; when they become more than twice as many as are needed, those in use are
+    copied anew. Threads that fit one split with several ridges share them: what is in use is
+    replaced as a whole, and each call works with what it found.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float) -> None:
@@ -371,9 +366,11 @@ class SharedProducts:
         # XᵀY is kept if it takes at most an eighth of the memory of X
         fits = resources.fits(X.shape[1] * k, arrays.itemsize(like))
         self.keeps_cross = 8 * k <= samples and fits
-        columns, gram = (arrays.zeros((size, 0), like) for size in (X.shape[0], 0))
-        cross = arrays.zeros((0, k), like)
-        self._used = _ColumnsInUse(np.zeros(0, dtype=np.int64), X.shape[1], columns, gram, cross)
+        columns, gram, cross = (
+            arrays.zeros(size, like) for size in ((X.shape[0], 0), (0, 0), (0, k))
+        )
+        none = np.zeros(0, dtype=np.int64)
+        self._used = self._none = _ColumnsInUse(none, X.shape[1], columns, gram, cross)
 
     @cached_property
     def mean_squares(self) -> Array:
@@ -403,6 +400,9 @@ class SharedProducts:
         """Rows of XᵀY/n."""
         if self.keeps_cross:
             return arrays.take_rows(self.whole_cross, index)
+        if self.more_than_samples(index):
+            parts = [self.Y.transposed_product(block).T for block in self.blocks(index)]
+            return arrays.namespace(index).concat(parts) / self.samples
         used, places = self._with(index)
         return arrays.take_rows(used.cross, places) / self.samples
 
@@ -426,30 +426,26 @@ class SharedProducts:
         missing = wanted[used.place[wanted] < 0]
         if len(missing):
             if len(used.held) + len(missing) > 2 * len(wanted) + 64:
-                used = self._without_others(used, wanted)
+                used, missing = self._none, wanted
             used = self._used = self._with_more(used, missing)
         return used, arrays.indices(used.place[wanted], self.X.prototype)
-
-    def _without_others(self, used: _ColumnsInUse, wanted: np.ndarray) -> _ColumnsInUse:
-        kept = np.flatnonzero(np.isin(used.held, wanted))
-        places = arrays.indices(kept, self.X.prototype)
-        columns = arrays.take_columns(used.columns, places)
-        cross = used.cross if self.keeps_cross else arrays.take_rows(used.cross, places)
-        gram = arrays.submatrix(used.gram, places, places)
-        return _ColumnsInUse(used.held[kept], self.X.shape[1], columns, gram, cross)
 
     def _with_more(self, used: _ColumnsInUse, missing: np.ndarray) -> _ColumnsInUse:
         xp, like = arrays.namespace(used.gram), self.X.prototype
         new, count = self.X.columns(arrays.indices(missing, like)), len(used.held)
-        columns = xp.concat([used.columns, new], axis=1) if count else new
+        columns = xp.concat([used.columns, new], axis=1)
         products = arrays.transposed_product(columns, new)
-        gram = xp.concat([used.gram, products[:count, :].T], axis=0) if count else products
-        gram = xp.concat([gram, products], axis=1) if count else gram
+        gram = xp.concat([used.gram, products[:count, :].T], axis=0)
+        gram = xp.concat([gram, products], axis=1)
         cross = used.cross
         if not self.keeps_cross:
             cross = xp.concat([cross, self.Y.transposed_product(new).T], axis=0)
         held = np.concatenate([used.held, missing])
         return _ColumnsInUse(held, self.X.shape[1], columns, gram, cross)
+
+    def more_than_samples(self, rows: Array) -> bool:
+        """Whether there are more rows than samples; the columns of X are not kept then."""
+        return rows.shape[0] > self.X.shape[0]
 
     def blocks(self, rows: Array) -> Iterator[Array]:
         """The columns ``rows`` of X, some at a time."""
@@ -477,9 +473,7 @@ class SharedProducts:
 class ProductForm(AdjustableRidge):
     """A form that multiplies by X and Y, and keeps inner products of the columns in use.
 
-    XᵀY is computed once, for the norms of its rows and columns, and kept only if it is small
-    compared with X. Otherwise its rows for the columns in use are computed, and the gradient is one
-    product with Xᵀ, Xᵀ(X_S U − YV)/n.
+    XᵀY is kept only if it is small compared with X; the gradient is Xᵀ(X_S U − YV)/n.
 
     Shapes: ``units`` (n_targets,), what responses are multiplied by; None for ones.
     """
@@ -487,58 +481,44 @@ class ProductForm(AdjustableRidge):
     def __init__(self, shared: SharedProducts, constant: float, units: Array | None) -> None:
         shape = shared.X.shape[1], shared.Y.shape[1]
         super().__init__(shape, shared.X.prototype, constant, shared.samples)
-        self._shared, self._units = shared, units
+        self.shared, self._units = shared, units
         # once they are known, shared by copies with other ridges
         self._cross_norms: list[tuple[Array, Array]] = []
 
     def diagonal(self) -> Array:
         """Mean squares of the columns of X, plus the ridge."""
-        mean_squares = self._shared.mean_squares
+        mean_squares = self.shared.mean_squares
         return mean_squares + self.ridge if self.ridge else mean_squares
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n."""
-        if self._many(rows):
-            parts = [self._shared.Y.transposed_product(block).T for block in self.blocks(rows)]
-            cross = arrays.namespace(rows).concat(parts) / self.samples
-        else:
-            cross = self._shared.cross(rows)
-        return _times(cross, self._units)
+        return _times(self.shared.cross(rows), self._units)
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed; see :class:`AdjustableRidge`.
+        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed.
 
-        With more rows than samples R comes from the inner products of the samples: with
-        X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out directions orthogonal to all
-        samples.
+        With more rows than samples and X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out
+        directions orthogonal to all samples.
         """
         if not self.has_dual(rows):
             return super().inverse_root(rows)
-        values, vectors = self._shared.spectrum(rows)
+        values, vectors = self.shared.spectrum(rows)
         xp = arrays.namespace(values)
         scale = xp.sqrt(values * self.samples * (values + self.ridge))
         left = (vectors / scale).T
-        return xp.concat([left @ block for block in self.blocks(rows)], axis=1), False
+        return xp.concat([left @ block for block in self.shared.blocks(rows)], axis=1), False
 
     def has_dual(self, rows: Array) -> bool:
         """Whether :func:`dual_fits` applies: a ridge, and more rows than samples."""
-        return bool(self.ridge) and self._many(rows)
-
-    def blocks(self, rows: Array) -> Iterator[Array]:
-        """The columns ``rows`` of X, some at a time."""
-        return self._shared.blocks(rows)
+        return bool(self.ridge) and self.shared.more_than_samples(rows)
 
     def responses(self) -> Array:
         """Y, dense."""
-        return _times(self._shared.responses(), self._units)
-
-    def _many(self, rows: Array) -> bool:
-        """Whether there are more rows than samples; the columns of X are not kept then."""
-        return rows.shape[0] > self._shared.X.shape[0]
+        return _times(self.shared.responses(), self._units)
 
     def cross_columns(self, first: int, last: int) -> Array:
         """Columns of XᵀY/n from ``first`` to before ``last``."""
-        shared, units = self._shared, None if self._units is None else self._units[first:last]
+        shared, units = self.shared, None if self._units is None else self._units[first:last]
         if shared.keeps_cross:
             return _times(shared.whole_cross[:, first:last], units)
         targets = arrays.indices(range(first, last), self.prototype)
@@ -552,18 +532,20 @@ class ProductForm(AdjustableRidge):
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, from the columns in use."""
-        return plus_ridge(self._shared.gram(rows) / self.samples, self.ridge)
+        return plus_ridge(self.shared.gram(rows) / self.samples, self.ridge)
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``; the columns of the others are not kept."""
-        return self._shared.products(rows, self._shared.X.columns(others)) / self.samples
+        return self.shared.products(rows, self.shared.X.columns(others)) / self.samples
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """Xᵀ(X_S U − YV)/n, plus the ridge."""
-        shared = self._shared
-        scaled = V if self._units is None else V * self._units[:, None]
-        residual = (shared.combine(rows, U) - shared.Y @ scaled) / self.samples
-        return plus_rows(shared.X.transposed_product(residual), rows, U, self.ridge)
+        shared = self.shared
+        residual = shared.combine(rows, U)
+        if V is not None:
+            residual -= shared.Y @ (V if self._units is None else V * self._units[:, None])
+        gradient = shared.X.transposed_product(residual / self.samples)
+        return plus_rows(gradient, rows, U, self.ridge)
 
 
 def _times(cross: Array, units: Any) -> Array:
@@ -579,7 +561,7 @@ def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:
     xp = arrays.namespace(rows)
 
     def blocks() -> Iterator[Array]:
-        own = [form.blocks(rows[i, :]) for i, form in enumerate(forms)]
+        own = [form.shared.blocks(rows[i, :]) for i, form in enumerate(forms)]
         return map(linalg.stacked, zip(*own, strict=True))
 
     products = sum(block @ xp.matrix_transpose(block) for block in blocks())

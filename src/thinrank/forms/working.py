@@ -17,10 +17,7 @@ class WorkingForm:
 
     Here f(Θ) is a sum over entries of XΘ plus ridge/2·‖Θ‖², and H = XᵀX/n + ridge/mean(s²)·I. So q
     is least squares with responses W = XΦ₀ − R/s, where Rᵢⱼ is the derivative of entry (i, j), up
-    to a correction for the ridge, which is not the same for all responses in units of Φ. It is a
-    local approximation: whether it lies above f depends on s.
-
-    Nothing of the shape of Θ is computed unless norms of all rows of C are asked for.
+    to a correction for the ridge, which is not the same for all responses in units of Φ.
 
     Shapes: ``working`` (n_samples, n_targets), ``column_scale`` (m2,), ``value``, ``slope``,
     ``fitted`` (m2,).
@@ -114,10 +111,11 @@ class WorkingForm:
         """R with Rᵀ R = H_SS⁻¹."""
         return self._curvature.inverse_root(rows)
 
-    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+    def gradient(self, rows: Array, U: Array, V: Array | None = None) -> Array:
         """H[:, rows] @ U − C @ V."""
-        nothing = arrays.zeros((self._curvature.shape[1], U.shape[1]), like=U)
-        gradient = self._curvature.gradient(rows, U, nothing)
+        gradient = self._curvature.gradient(rows, U)
+        if V is None:
+            return gradient
         gradient -= self._X.transposed_product(self._working @ V) / self.samples
         if self._correction is not None:
             gradient -= self.factors.U @ (self._correction.T @ V)

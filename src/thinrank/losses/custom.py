@@ -142,9 +142,9 @@ class Custom:
                 )
             smoothness = differentiated.largest_curvature()
         return cls(
-            differentiated.at_factors,
+            lambda factors: differentiated.derivatives(factors.U, factors.V),
             shape,
-            full_gradient=differentiated.at_theta,
+            full_gradient=differentiated.derivatives,
             smoothness=smoothness,
             like=prototype,
         )
@@ -198,9 +198,7 @@ def _as_prototype(like: Any) -> Array:
 class _Differentiated:
     """Values and derivatives of a function of Θ or of (U, V), by reverse-mode differentiation.
 
-    The derivatives of f(UVᵀ) with respect to U and V are ∇f·V and ∇fᵀ·U, which is what solvers
-    need. No matrix of the shape of Θ is formed for a function of (U, V), unless the gradient at a
-    dense Θ is requested.
+    The derivatives of f(UVᵀ) with respect to U and V are ∇f·V and ∇fᵀ·U.
     """
 
     def __init__(
@@ -211,16 +209,6 @@ class _Differentiated:
         if of not in get_args(Argument):
             raise ValueError(f'of must be "theta" or "factors", got {of!r}')
         self.function, self.shape, self.of, self.prototype = function, shape, of, prototype
-
-    def at_factors(self, factors: Factors) -> tuple[float, Array, Array]:
-        """f(UVᵀ), ∇f·V and ∇fᵀ·U."""
-        value, (by_u, by_v) = self._derivatives([factors.U, factors.V])
-        return value, by_u, by_v
-
-    def at_theta(self, theta: Array) -> tuple[float, Array]:
-        """f and ∇f at a dense Θ."""
-        value, (gradient,) = self._derivatives([theta])
-        return value, gradient
 
     def largest_curvature(self) -> float:
         """The largest eigenvalue of the Hessian of f at zero."""
@@ -241,8 +229,8 @@ class _Differentiated:
         m1, m2 = self.shape
         U = linalg.random_block(m1, 1, self.prototype, seed=0) / m1**0.5
         V = linalg.random_block(m2, 1, self.prototype, seed=1) / m2**0.5
-        once, *_ = self._derivatives([U, V])
-        again, *_ = self._derivatives([2 * U, V / 2])
+        once, *_ = self.derivatives(U, V)
+        again, *_ = self.derivatives(2 * U, V / 2)
         # two factorizations of one matrix may differ by this number of rounding errors
         unequal = abs(once - again) > 1e5 * arrays.eps(U) * max(abs(once), abs(again))
         if math.isfinite(once) and unequal:
@@ -254,7 +242,7 @@ class _Differentiated:
                 "2 * U, V / 2, two factorizations of one matrix"
             )
 
-    def _derivatives(self, inputs: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:
+    def derivatives(self, *inputs: Array) -> Any:
         """The value, and the gradient with respect to each of the inputs: Θ, or U and V."""
         xp = arrays.namespace(self.prototype)
         with xp.enable_grad():  # the caller may be inside torch.no_grad()
@@ -273,7 +261,7 @@ class _Differentiated:
                 f"function returned {number!r}, but its gradient contains NaN or infinity there; "
                 "common causes are a square root or a logarithm at 0, and torch.where"
             )
-        return number, gradients
+        return number, *gradients
 
     def _value(self, leaves: Sequence[Array]) -> Array:
         """The function at Θ, or at U and V, as a tensor without axes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,17 +13,16 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, check_number
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.core.resources import BLOCK_ENTRIES
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms import Moments
 from thinrank.forms.working import WorkingForm
 from thinrank.losses.families import Family
-from thinrank.losses.profile import is_perfect, profiled
+from thinrank.losses.profile import Prepared, is_perfect, profiled
 
 # With at most this fraction of the entries missing, fits on responses that are completed by a fit
 # are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
 _FEW_MISSING = 0.25
-# Largest number of products of columns that are held in memory at a time.
-_MAX_PRODUCTS = 4_000_000
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
 # Number of points whose fitted values are kept: the current fit and a trial.
@@ -127,26 +127,34 @@ class GeneralizedLinear:
         n, p = self.X.shape
         like = self.prototype
         xp = arrays.namespace(like)
-        self.Y = _as_matrix("Y", Y, n, None, like)
+        self.Y = as_array("Y", Y, (n, None), like)
         k = self.Y.shape[1]
         self.shape = (p, k)
-        self.offset = None if offset is None else _as_matrix("offset", offset, n, k, like)
-        self.free = None if free is None else _as_matrix("free", free, n, None, like)
-        self.entry_weight = self.sample_weight = None
-        if entry_weight is not None:
-            weight = _as_matrix("entry_weight", entry_weight, n, k, like)
-            self.entry_weight = _as_weights("entry_weight", weight)
-        if sample_weight is not None:
-            weight = _as_vector("sample_weight", sample_weight, n, like)
-            self.sample_weight = _as_weights("sample_weight", weight)
+        self.offset, self.free, self.entry_weight, self.sample_weight = (
+            None if given is None else as_array(name, given, shape, like)
+            for name, given, shape in (
+                ("offset", offset, (n, k)),
+                ("free", free, (n, None)),
+                ("entry_weight", entry_weight, (n, k)),
+                ("sample_weight", sample_weight, (n,)),
+            )
+        )
+        for name in ("entry_weight", "sample_weight"):
+            weight = getattr(self, name)
+            if weight is not None and not bool(xp.all(weight >= 0)):
+                raise ValueError(f"{name} must not be negative")
         ones = arrays.zeros((k,), like) + 1
-        self.unit = ones if unit is None else _as_vector("unit", unit, k, like)
+        self.unit = ones if unit is None else as_array("unit", unit, (k,), like)
         for name, value in (("ridge", ridge), ("least_ridge", least_ridge)):
             check_number(name, value)
         self.least_ridge = float(least_ridge)
         self.ridge = max(float(ridge), self.least_ridge)
         self.samples = float(n if self.sample_weight is None else xp.sum(self.sample_weight))
-        self._weight = _combined_weights(self.entry_weight, self.sample_weight)
+        # products of the weights of entries and of rows, which broadcast to the shape of Y
+        self._weight = self.entry_weight
+        if self.sample_weight is not None:
+            weight = self.sample_weight[:, None]
+            self._weight = weight if self.entry_weight is None else self.entry_weight * weight
         self.observations = float(n * k)
         if self._weight is not None:
             known = float(xp.count_nonzero(self._weight))
@@ -201,7 +209,7 @@ class GeneralizedLinear:
             linear = linear + self.offset
         y = self.responses
         if "prepared" not in self._share:
-            self._share["prepared"] = self.family.prepared(y)
+            self._share["prepared"] = Prepared(self.family, y, self._weight, self.free)
         free, linear, values, derivative, curvature = profiled(
             self.family, y, self._weight, linear, self.free, self._share["prepared"]
         )
@@ -297,7 +305,10 @@ class GeneralizedLinear:
         """
         if not self.family.quadratic or self.entry_weight is None:
             return self.family.quadratic
-        return _few_missing(self.entry_weight, self.weights(), self.samples)
+        xp = arrays.namespace(self.prototype)
+        share = xp.sum(self.weights(), axis=0) / self.samples
+        share = arrays.divide_or_zero(share, xp.max(self.entry_weight, axis=0))
+        return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
 
     def mean_curvatures(self, point: Point) -> Array:
         """Mean over the samples of the curvatures of every response."""
@@ -328,31 +339,23 @@ class GeneralizedLinear:
         """
         wanted = columns
         columns = arrays.indices(self.family.whole(columns, self.shape[1]), self.prototype)
-        other = copy.copy(self)
-        other.targets, other.fixed = columns, None
+        names = ("Y", "offset", "entry_weight")
+        parts = {name: arrays.take_columns(x, columns) for name, x in self._given(names).items()}
+        other = self._with(
+            X=Dense(self.columns(rows)),
+            family=self.family.take(columns),
+            unit=arrays.take_rows(self.unit, columns),
+            **parts,
+        )
+        other.targets, other.observations = columns, self.observations
         if columns.shape[0] > wanted.shape[0]:
             ones = arrays.zeros((wanted.shape[0],), self.prototype) + 1
             mask = arrays.scatter_rows(ones, wanted, self.shape[1])
             other.fixed = arrays.take_rows(mask, columns)
-        other.X = Dense(self.columns(rows))
-        other.shape = (rows.shape[0], columns.shape[0])
-        other.family = self.family.take(columns)
-        other.Y = arrays.take_columns(self.Y, columns)
-        other.unit = arrays.take_rows(self.unit, columns)
-        if self.offset is not None:
-            other.offset = arrays.take_columns(self.offset, columns)
-        if self.entry_weight is not None:
-            other.entry_weight = arrays.take_columns(self.entry_weight, columns)
-        if self._weight is not None and self._weight.shape[1] > 1:
-            other._weight = arrays.take_columns(self._weight, columns)
-        other._share = {}
-        xp = arrays.namespace(self.prototype)
         total = self.null.values
-        other._constant = self._constant + float(
-            xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
-        )
-        for name in ("null", "nearly_quadratic"):  # those of all rows and columns
-            other.__dict__.pop(name, None)
+        xp = arrays.namespace(total)
+        left_out = xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
+        other._constant = self._constant + float(left_out)
         other.__dict__["magnitude"] = self.magnitude
         return other
 
@@ -382,8 +385,43 @@ class GeneralizedLinear:
         return product if self._weight is None else product * self._weight
 
     def column_steps(self, factors: Factors) -> tuple[Array, Array] | None:
-        """V with exact steps for all responses, and their gains; None if not quadratic."""
-        return _column_steps(self, factors) if self.family.quadratic else None
+        """V with Newton steps from zero of the responses that Θ does not predict, and all gains.
+
+        An approximation with the mean curvature of a response knows nothing of which entries are
+        missing, so that it finds a response much worse than it is before that is fitted. Here every
+        entry has its own curvature. For squared errors the steps are exact; for others, None.
+        """
+        if not self.family.quadratic:
+            return None
+        xp = arrays.namespace(factors.V)
+        point, null, n = self.at(factors), self.null, self.samples
+        inside = arrays.row_norms_squared(factors.V) > 0
+        outside = arrays.true_positions(~inside)
+        unit = arrays.take_rows(self.unit, outside)
+        derivative, curvature = (
+            arrays.take_columns(block, outside) / n for block in (null.derivative, null.curvature)
+        )
+        design = point.scores
+        if self.free is not None:
+            design = xp.concat([design, self.free], axis=1)
+        rank, width, count = point.scores.shape[1], design.shape[1], outside.shape[0]
+        hessian = xp.reshape(_weighted_products(design, curvature), (count, width, width))
+        # the ridge shrinks V, the steps are those of V·unit and of the free coefficients
+        padding = arrays.zeros((factors.U.shape[0], width - rank), like=design)
+        padded = xp.concat([factors.U, padding], axis=1)
+        overlap = self.ridge * (padded.T @ padded)
+        hessian = hessian + overlap / (unit**2)[:, None, None]
+        trace = xp.sum(hessian * arrays.identity(width, like=design), axis=(1, 2)) / width
+        # keeps the matrices regular if the entries of a response are too few
+        floor = 1e3 * arrays.eps(design) * trace + 1e-300
+        hessian = hessian + floor[:, None, None] * arrays.identity(width, like=design)
+        slope = derivative.T @ design
+        step = -xp.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        expected = -0.5 * xp.sum(slope * step, axis=1)
+        V = arrays.put_rows(factors.V + 0.0, outside, step[:, :rank] / unit[:, None])
+        penalty = 0.5 * xp.sum((factors.V @ overlap[:rank, :rank]) * factors.V, axis=1)
+        gains = null.values - point.values - penalty
+        return V, arrays.put_rows(gains, outside, expected)
 
     def with_ridge(self, ridge: float) -> GeneralizedLinear:
         """The same loss with another ridge; results that do not depend on it are shared."""
@@ -401,11 +439,8 @@ class GeneralizedLinear:
 
     def of_rows(self, index: Array) -> GeneralizedLinear:
         """The loss of some of the samples."""
-        parts = {
-            name: arrays.take_rows(getattr(self, name), index)
-            for name in ("Y", "entry_weight", "sample_weight", "offset", "free")
-            if getattr(self, name) is not None
-        }
+        names = ("Y", "entry_weight", "sample_weight", "offset", "free")
+        parts = {name: arrays.take_rows(x, index) for name, x in self._given(names).items()}
         return self._with(X=take_rows(self.X, index), **parts)
 
     def weights(self) -> Array:
@@ -414,100 +449,31 @@ class GeneralizedLinear:
 
     def _with(self, **changes: Any) -> GeneralizedLinear:
         names = ("X", "Y", "family", "entry_weight", "sample_weight", "offset", "free", "unit")
-        given = {name: getattr(self, name) for name in (*names, "ridge", "least_ridge")} | changes
-        return GeneralizedLinear(**given)
+        return GeneralizedLinear(**self._given((*names, "ridge", "least_ridge")) | changes)
+
+    def _given(self, names: Sequence[str]) -> dict[str, Any]:
+        """The arguments of some names that are not None."""
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
-def _as_matrix(name: str, x: Any, rows: int, columns: int | None, like: Array) -> Array:
-    """A finite matrix with given numbers of rows and columns; raise a ValueError otherwise."""
+def as_array(name: str, x: Any, shape: tuple[int | None, ...], like: Array) -> Array:
+    """A finite array of a shape, in which None is any number; raise a ValueError otherwise."""
     x = arrays.from_numpy(arrays.as_float_array(x), like)
-    if x.ndim != 2 or x.shape[0] != rows or columns not in (None, x.shape[1]):
-        expected = f"{rows} rows" + ("" if columns is None else f" and {columns} columns")
-        raise ValueError(f"{name} must be a matrix with {expected}, got shape {tuple(x.shape)}")
+    if x.ndim != len(shape) or any(b not in (None, a) for a, b in zip(x.shape, shape, strict=True)):
+        rows, *columns = shape
+        expected = f"contain {rows} numbers"
+        if columns:
+            expected = f"be a matrix with {rows} rows"
+            expected += "" if columns[0] is None else f" and {columns[0]} columns"
+        raise ValueError(f"{name} must {expected}, got shape {tuple(x.shape)}")
     check_finite(name, x)
     return x
-
-
-def _as_vector(name: str, x: Any, size: int, like: Array) -> Array:
-    """A finite vector of a given size; raise a ValueError otherwise."""
-    x = arrays.from_numpy(arrays.as_float_array(x), like)
-    if tuple(x.shape) != (size,):
-        raise ValueError(f"{name} must contain {size} numbers, got shape {tuple(x.shape)}")
-    check_finite(name, x)
-    return x
-
-
-def _as_weights(name: str, x: Array) -> Array:
-    """Weights that are not negative; raise a ValueError otherwise."""
-    if not bool(arrays.namespace(x).all(x >= 0)):
-        raise ValueError(f"{name} must not be negative")
-    return x
-
-
-def _combined_weights(entry_weight: Array | None, sample_weight: Array | None) -> Array | None:
-    """Products of the weights of entries and of rows, which broadcast to the shape of Y."""
-    if sample_weight is None:
-        return entry_weight
-    if entry_weight is None:
-        return sample_weight[:, None]
-    return entry_weight * sample_weight[:, None]
-
-
-def _few_missing(entry_weight: Array, weights: Array, samples: float) -> bool:
-    """Whether most of the weight of the entries is there, and more than half of each response.
-
-    Shapes: ``weights`` (n_samples, n_targets).
-    """
-    xp = arrays.namespace(entry_weight)
-    largest = xp.max(entry_weight, axis=0)
-    share = xp.sum(weights, axis=0) * arrays.divide_or_zero(1.0, largest) / samples
-    return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
-
-
-def _column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
-    """Newton steps from zero of the responses that Θ does not predict, for the scores XU.
-
-    An approximation with the mean curvature of a response knows nothing of which entries are
-    missing, so that it finds a response much worse than it is before that is fitted. Here every
-    entry has its own curvature. For squared errors the steps are exact.
-
-    Shapes: ``V`` (n_targets, r), ``gains`` (n_targets,).
-    """
-    xp = arrays.namespace(factors.V)
-    point, null, n = loss.at(factors), loss.null, loss.samples
-    inside = arrays.row_norms_squared(factors.V) > 0
-    outside = arrays.true_positions(~inside)
-    unit = arrays.take_rows(loss.unit, outside)
-    derivative, curvature = (
-        arrays.take_columns(block, outside) / n for block in (null.derivative, null.curvature)
-    )
-    design = point.scores
-    if loss.free is not None:
-        design = xp.concat([design, loss.free], axis=1)
-    rank, width, count = point.scores.shape[1], design.shape[1], outside.shape[0]
-    hessian = xp.reshape(_weighted_products(design, curvature), (count, width, width))
-    # the ridge shrinks V, the steps are those of V·unit and of the free coefficients
-    padding = arrays.zeros((factors.U.shape[0], width - rank), like=design)
-    padded = xp.concat([factors.U, padding], axis=1)
-    overlap = loss.ridge * (padded.T @ padded)
-    hessian = hessian + overlap / (unit**2)[:, None, None]
-    trace = xp.sum(hessian * arrays.identity(width, like=design), axis=(1, 2)) / width
-    # keeps the matrices regular if the entries of a response are too few
-    floor = 1e3 * arrays.eps(design) * trace + 1e-300
-    hessian = hessian + floor[:, None, None] * arrays.identity(width, like=design)
-    slope = derivative.T @ design
-    step = -xp.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
-    expected = -0.5 * xp.sum(slope * step, axis=1)
-    V = arrays.put_rows(factors.V + 0.0, outside, step[:, :rank] / unit[:, None])
-    penalty = 0.5 * xp.sum((factors.V @ overlap[:rank, :rank]) * factors.V, axis=1)
-    gains = null.values - point.values - penalty
-    return V, arrays.put_rows(gains, outside, expected)
 
 
 def _weighted_products(design: Array, weight: Array) -> Array:
     """Σᵢ wᵢⱼ·dᵢdᵢᵀ for every response j, of shape (n_targets, width²), in blocks of rows."""
     n, width = design.shape
-    size = max(_MAX_PRODUCTS // width**2, 1)
+    size = max(BLOCK_ENTRIES // width**2, 1)
     total = arrays.zeros((weight.shape[1], width**2), like=design)
     xp = arrays.namespace(design)
     for first in range(0, n, size):

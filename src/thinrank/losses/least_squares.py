@@ -7,19 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays, linalg
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design, QuadraticForm, is_design
-from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms.moments import FormName, Moments
 from thinrank.losses.quadratic import Quadratic, noise_scale
-
-# The columns of X that are in use are copied for a product if X has at least _LARGE entries and
-# _FEW times as many columns. Rules of thumb: for smaller X a copy takes longer than a product.
-_LARGE = 1 << 24
-_FEW = 8
 
 
 class LeastSquares(Quadratic):
@@ -76,7 +70,6 @@ class LeastSquares(Quadratic):
             weighted_X = Transformed(self.X, row_scale=root)
             weighted_Y = Transformed(self.Y, row_scale=root)
         self.moments = Moments(weighted_X, weighted_Y, self.samples, form)
-        self._form: QuadraticForm | None = None
         super().__init__((p, self.Y.shape[1]), self.moments.constant, ridge, self.X.prototype)
 
     @property
@@ -87,25 +80,14 @@ class LeastSquares(Quadratic):
     def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
         """A, K and B from X and Y, or from XᵀX and XᵀY."""
         if self.moments.evaluates_by_gram:
-            image = self.moments.gram() @ U
-            return image @ VV - self.cross() @ V, U.T @ image, self.cross().T @ U
+            return super().products(U, V, VV)
         X, Y, n = self.moments.X, self.moments.Y, self.samples
-        XU = self._scores(U)
+        XU = self.moments.scores(U)
         return (
             X.transposed_product((XU @ VV - Y @ V) / n),
             (XU.T @ XU) / n,
             Y.transposed_product(XU) / n,
         )
-
-    def _scores(self, U: Array) -> Array:
-        """X @ U; if X is large and U has few rows that are not zero, from their columns alone."""
-        X = self.moments.X
-        n, p = X.shape
-        if n * p >= _LARGE:
-            rows = arrays.nonzero_rows(U)
-            if _FEW * rows.shape[0] <= p:
-                return X.columns(rows) @ arrays.take_rows(U, rows)
-        return X @ U
 
     def hessian_product(self, theta: Array) -> Array:
         """XᵀXΘ/n."""
@@ -118,35 +100,13 @@ class LeastSquares(Quadratic):
         """XᵀY/n, computed once and kept."""
         return self.moments.cross()
 
-    def curvature(self, rows: Array) -> tuple[float, float]:
-        """Extreme eigenvalues of X_SᵀX_S/n, S the rows, plus the ridge."""
-        low, high = linalg.extreme_eigenvalues(self.moments.X.gram(rows) / self.samples)
-        return max(low, 0.0) + self.ridge, high + self.ridge
-
-    def row_scales(self) -> Array:
-        """Root mean squares of the columns of X."""
-        return self.moments.X.column_norms() / self.samples**0.5
-
     def noise(self) -> float:
         """Standard deviation of the errors, from the median singular value of Y."""
         return noise_scale(self.moments.Y, self.samples)
 
-    def restrict(self, rows: Array, columns: Array) -> LeastSquares:
-        """The same loss over Θ that vanish outside ``rows`` and ``columns``."""
-        inner = LeastSquares(
-            Dense(self.X.columns(rows)),
-            Dense(self.Y.columns(columns)),
-            sample_weight=self.sample_weight,
-            ridge=self.ridge,
-        )
-        inner.constant = inner.magnitude = self.constant
-        return inner
-
-    def quadratic(self) -> QuadraticForm:
-        """The loss as a quadratic form, with the ridge; computed once."""
-        if self._form is None:
-            self._form = self.moments.form().with_ridge(self.ridge)
-        return self._form
+    def unridged(self) -> QuadraticForm:
+        """The quadratic form of the moments, computed once."""
+        return self.moments.form()
 
     def hold_for_search(self) -> None:
         """Compute all of XᵀX if that saves time in a search with many fits."""
@@ -155,15 +115,12 @@ class LeastSquares(Quadratic):
     def with_ridge(self, ridge: float) -> LeastSquares:
         """The same loss with another ridge; results computed from X and Y are shared."""
         other = copy.copy(self)
-        other._form = None
         Quadratic.__init__(other, self.shape, self.constant, ridge, self.prototype)
-        other.__dict__.pop("_smoothness", None)
         return other
 
     def with_target_scale(self, scale: Array) -> LeastSquares:
         """The same loss with every response divided by a scale; products with X are shared."""
         other = copy.copy(self)
-        other._form = None
         other.moments = self.moments.with_target_scale(scale)
         other.Y = other.moments.Y
         if self.Y is not self.moments.Y:  # the latter are weighted
@@ -176,20 +133,6 @@ class LeastSquares(Quadratic):
     def target_squares(self) -> np.ndarray:
         """Weighted sum of squares of each response, of shape (n_targets,)."""
         return arrays.to_numpy(self.moments.target_norms) ** 2
-
-    def residual_squares(self, factors: Factors) -> Array:
-        """Weighted residual sum of squares of each response, of shape (n_targets,)."""
-        X, Y = self.moments.X, self.moments.Y
-        rows = factors.row_support
-        if 2 * rows.shape[0] > X.shape[1]:
-            scores = X @ factors.U
-        else:
-            scores = self.moments.scores(rows, factors.rows_in_use)
-        products = Y.transposed_product(scores)
-        V = factors.V
-        xp = arrays.namespace(V)
-        change = xp.sum(V * (V @ (scores.T @ scores) - 2 * products), axis=1)
-        return xp.clip(self.moments.target_norms**2 + change, min=0.0)
 
     def rows(self, index: Array) -> tuple[Design, Design, Array]:
         """Rows of X and Y, multiplied by the roots of their weights, and these roots."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite, check_number
+from thinrank.core.checks import check_number
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import as_design, take_rows
 from thinrank.forms.working import WorkingForm
 from thinrank.losses.families import Gaussian
-from thinrank.losses.generalized_linear import GeneralizedLinear
+from thinrank.losses.generalized_linear import GeneralizedLinear, as_array
 
 
 class PerTask:
@@ -89,7 +89,7 @@ class PerTask:
                 f"got {labels.max(initial=-1)}"
             )
         self.shape = (self.X.shape[1], count)
-        self.y = self._responses(y)
+        self.y = as_array("y", y, (self.X.shape[0],), self.prototype)
         self._labels = labels
         self.task = arrays.indices(labels.tolist(), self.prototype)
         self.counts = np.bincount(labels, minlength=count)
@@ -97,8 +97,9 @@ class PerTask:
         self._share = arrays.from_numpy(share[labels], self.prototype)
         self._order = arrays.indices(np.argsort(labels, kind="stable").tolist(), self.prototype)
         self._ends = np.concatenate([[0], np.cumsum(self.counts)]).tolist()
+        self._tasks = max(int(np.count_nonzero(self.counts)), 1)  # that have rows
         # mean number of rows per task, which corresponds to n in 1/(2n)
-        self.samples = self.X.shape[0] / max(int(np.count_nonzero(self.counts)), 1)
+        self.samples = self.X.shape[0] / self._tasks
         self.magnitude = arrays.inner(self.y, self._share * self.y)
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
@@ -140,7 +141,6 @@ class PerTask:
     def _general(self) -> GeneralizedLinear:
         """The same loss with one column per task, where a row has one entry that is not missing."""
         xp = arrays.namespace(self.prototype)
-        tasks = max(int(np.count_nonzero(self.counts)), 1)
         own = xp.astype(
             self.task[:, None] == arrays.indices(range(self.shape[1]), self.task), self.y.dtype
         )
@@ -148,8 +148,8 @@ class PerTask:
             self.X,
             own * self.y[:, None],
             Gaussian(),
-            entry_weight=tasks * own,
-            sample_weight=self._share * (self.samples / tasks),
+            entry_weight=self._tasks * own,
+            sample_weight=self._share * (self.samples / self._tasks),
             ridge=self.ridge,
         )
 
@@ -177,8 +177,7 @@ class PerTask:
     def row_scales(self) -> Array:
         """Root of the mean over the tasks of the mean squares of the columns of Xₜ."""
         xp = arrays.namespace(self.prototype)
-        tasks = max(int(np.count_nonzero(self.counts)), 1)
-        return self.X.column_norms(xp.sqrt(self._share)) / tasks**0.5
+        return self.X.column_norms(xp.sqrt(self._share)) / self._tasks**0.5
 
     def folds(self, count: int, seed: int) -> list[tuple[PerTask, PerTask]]:
         """Training and held-out losses of ``count`` folds; the rows of every task are split."""
@@ -206,16 +205,6 @@ class PerTask:
         sorted_rows = arrays.take_rows(block, self._order)
         parts = zip(self._ends[:-1], self._ends[1:], strict=True)
         return xp.stack([xp.sum(sorted_rows[first:last, :], axis=0) for first, last in parts])
-
-    def _responses(self, y: Any) -> Array:
-        y = arrays.from_numpy(arrays.as_float_array(y), self.prototype)
-        if tuple(y.shape) != (self.X.shape[0],):
-            raise ValueError(
-                f"y must contain {self.X.shape[0]} numbers, one for each row of X; got shape "
-                f"{tuple(y.shape)}"
-            )
-        check_finite("y", y)
-        return y
 
 
 def _labels(task: Any, rows: int) -> np.ndarray:

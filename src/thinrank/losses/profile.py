@@ -22,13 +22,26 @@ _PERFECT = 1e-9
 _NO_CURVATURE = 1e-200
 
 
+class Prepared:
+    """What the best coefficients depend on, apart from the linear predictors of others."""
+
+    def __init__(self, family: Any, y: Array, weight: Array | None, free: Array | None) -> None:
+        self.entries = family.prepared(y)
+        self.has_free = free is not None and free.shape[1] > 0
+        if free is not None and self.has_free:
+            self.null = family.null_link(y, weight)
+            self.basis, self.inverse = _basis(free)
+            ones = arrays.zeros((y.shape[0], 1), like=y) + 1
+            self.ones = self.basis @ (self.basis.T @ ones)  # as near as free predictors come
+
+
 def profiled(
     family: Any,
     y: Array,
     weight: Array | None,
     linear: Array,
     free: Array | None,
-    prepared: Any = None,
+    prepared: Prepared | None = None,
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Minimise Σᵢⱼ wᵢⱼ·v(yᵢⱼ, linearᵢⱼ + (Zβ)ᵢⱼ) over β, one problem per response.
 
@@ -39,19 +52,18 @@ def profiled(
     (n_free, n_targets).
     """
     xp = arrays.namespace(y)
-    prepared = family.prepared(y) if prepared is None else prepared
-    if free is None or free.shape[1] == 0:
-        value, derivative, curvature, _ = _entries(family, y, weight, linear, prepared)
+    known = Prepared(family, y, weight, free) if prepared is None else prepared
+    if not known.has_free:
+        value, derivative, curvature, _ = _entries(family, y, weight, linear, known.entries)
         beta = arrays.zeros((0, y.shape[1]), like=y)
         return beta, linear, xp.sum(value, axis=0), derivative, curvature
-    basis, inverse = _basis(free)
-    ones = arrays.zeros((y.shape[0], 1), like=y) + 1
-    here = linear + (basis @ (basis.T @ ones)) * family.intercept(y, weight, linear)
-    value, derivative, curvature, second = _entries(family, y, weight, here, prepared)
+    basis = known.basis
+    here = linear + known.ones * family.intercept(known.null, weight, linear)
+    value, derivative, curvature, second = _entries(family, y, weight, here, known.entries)
     totals = xp.sum(value, axis=0)
     blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
     slack = max(1e-12, 8 * arrays.eps(y))  # rounding errors of the values
-    count = _number_of_entries(y, weight)
+    count = float(xp.sum(y * 0 + (1.0 if weight is None else weight)))
     shorter = arrays.from_numpy((1.0 - family.units_of(y.shape[1])) / _LONG, y)
     for _ in range(_MAX_STEPS):
         slope = basis.T @ derivative
@@ -66,7 +78,7 @@ def profiled(
         size = totals * 0 + 1
         while True:
             trial = here - change * size
-            new_value, *new = _entries(family, y, weight, trial, prepared)
+            new_value, *new = _entries(family, y, weight, trial, known.entries)
             new_totals = xp.sum(new_value, axis=0)
             after = _of_responses(new_totals, blocks, xp.sum)
             worse = ~(after <= before + slack * xp.abs(before))
@@ -80,7 +92,7 @@ def profiled(
         shorter = xp.where(size < 1, 2 * shorter, 0.5 * shorter)
         here, totals = trial, new_totals
         derivative, curvature, second = new
-    return inverse @ (here - linear), here, totals, derivative, curvature
+    return known.inverse @ (here - linear), here, totals, derivative, curvature
 
 
 def _basis(free: Array) -> tuple[Array, Array]:
@@ -120,13 +132,6 @@ def _of_responses(values: Array, blocks: list[Array], combine: Callable[[Array],
         own = arrays.take_rows(values, index)
         values = arrays.put_rows(values, index, own * 0 + combine(own))
     return values
-
-
-def _number_of_entries(y: Array, weight: Array | None) -> float:
-    """The number of entries, or the sum of their weights."""
-    if weight is None:
-        return float(y.shape[0] * y.shape[1])
-    return float(arrays.namespace(y).sum(weight + 0 * y))
 
 
 def _entries(

@@ -21,7 +21,8 @@ from thinrank.forms import IdentityForm
 class Quadratic(abc.ABC):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖², with H acting on the rows of Θ.
 
-    A subclass defines the products with H and C. With Θ = UVᵀ this class needs only
+    A subclass defines :meth:`unridged`, the quadratic form with c, C and H. With Θ = UVᵀ this class
+    needs only
 
     - A = HU·VᵀV − CV, of shape (m1, r),
     - K = UᵀHU, of shape (r, r),
@@ -29,17 +30,6 @@ class Quadratic(abc.ABC):
 
     because ∇f·V = A + ridge·U·VᵀV, ∇fᵀ·U = VK − B + ridge·V·UᵀU and
     f = c/2 − ⟨V, B⟩ + ½⟨VᵀV, K⟩ + ridge/2·⟨UᵀU, VᵀV⟩. No array of the size of Θ is formed.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Shape of Θ.
-    constant : float
-        c.
-    ridge : float
-        Weight of ½‖Θ‖².
-    prototype : array
-        An empty array with the library, dtype and device of Θ.
     """
 
     capabilities = frozenset(
@@ -50,7 +40,6 @@ class Quadratic(abc.ABC):
             "samples",
             "noise",
             "row_scales",
-            "restrict",
             "quadratic",
             "majorizer",
         }
@@ -69,16 +58,30 @@ class Quadratic(abc.ABC):
         self.magnitude = constant
 
     @abc.abstractmethod
-    def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
-        """Return A, K and B of the class docstring; ``VV`` is VᵀV."""
+    def unridged(self) -> QuadraticForm:
+        """The loss as a quadratic form, without the ridge."""
 
-    @abc.abstractmethod
+    def quadratic(self) -> QuadraticForm:
+        """The loss as a quadratic form, with the ridge."""
+        return self.unridged().with_ridge(self.ridge) if self.ridge else self.unridged()
+
+    def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
+        """The loss itself, at every point."""
+        return self.quadratic()
+
+    def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
+        """A, K and B of the class docstring; ``VV`` is VᵀV."""
+        image, cross = self.hessian_product(U), self.cross()
+        return image @ VV - cross @ V, U.T @ image, cross.T @ U
+
     def hessian_product(self, theta: Array) -> Array:
         """H @ theta."""
+        rows = arrays.nonzero_rows(theta)
+        return self.unridged().gradient(rows, arrays.take_rows(theta, rows))
 
-    @abc.abstractmethod
     def cross(self) -> Array:
         """C, a dense matrix of the shape of Θ."""
+        return self.unridged().cross_columns(0, self.shape[1])
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """f(UVᵀ), ∇f·V and ∇fᵀ·U."""
@@ -95,14 +98,6 @@ class Quadratic(abc.ABC):
             gradient_v = gradient_v + self.ridge * (V @ UU)
         return max(value, 0.0), A, gradient_v
 
-    @abc.abstractmethod
-    def quadratic(self) -> QuadraticForm:
-        """The loss as a quadratic form, with the ridge."""
-
-    def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
-        """The loss itself, at every point."""
-        return self.quadratic()
-
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
         """Value and gradient of f at a dense Θ."""
         cross = self.cross()
@@ -114,22 +109,39 @@ class Quadratic(abc.ABC):
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of H, plus the ridge."""
-        if not hasattr(self, "_smoothness"):
-            self._smoothness = self.ridge + linalg.largest_eigenvalue(
-                self.hessian_product, self.shape[0], self.prototype
-            )
-        return self._smoothness
+        return self.ridge + linalg.largest_eigenvalue(
+            self.hessian_product, self.shape[0], self.prototype
+        )
+
+    def curvature(self, rows: Array) -> tuple[float, float]:
+        """Extreme eigenvalues of H over the rows, plus the ridge."""
+        low, high = linalg.extreme_eigenvalues(self.unridged().gram(rows))
+        return max(low, 0.0) + self.ridge, high + self.ridge
+
+    def row_scales(self) -> Array:
+        """Roots of the diagonal of H."""
+        return arrays.namespace(self.prototype).sqrt(self.unridged().diagonal())
+
+    @abc.abstractmethod
+    def target_squares(self) -> np.ndarray:
+        """Weighted sum of squares of each response, of shape (n_targets,)."""
+
+    def residual_squares(self, factors: Factors) -> np.ndarray:
+        """Weighted residual sum of squares of each response, of shape (n_targets,)."""
+        V = factors.V
+        _, K, B = self.products(factors.U, V, V.T @ V)
+        change = arrays.namespace(V).sum(V * (V @ K - 2 * B), axis=1)
+        return np.maximum(self.target_squares() + self.samples * arrays.to_numpy(change), 0.0)
 
 
 class FormLoss(Quadratic):
-    """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form with H, C and c.
+    """The loss of a given form with H, C and c, such as that of data in row blocks.
 
-    It is the loss of data in row blocks, whose form knows the responses, their squares, and the
-    forms of splits. ``noise``: None if it is that of the responses, or not known. ``ridge``: None
-    for that of the form.
+    ``noise``: None if it is that of the responses, which the form of row blocks knows, or not
+    known. ``ridge``: None for that of the form.
     """
 
-    capabilities = Quadratic.capabilities - {"restrict"} | {"with_ridge"}
+    capabilities = Quadratic.capabilities | {"with_ridge"}
 
     def __init__(
         self, form: Any, noise: Callable[[], float] | None = None, ridge: float | None = None
@@ -138,45 +150,13 @@ class FormLoss(Quadratic):
         self.samples = form.samples
         self._noise = noise
         self._known_noise: float | None = None
-        # what is multiplied, and what solvers get; a ridge is added by the base class
         self._form = form if ridge is None else form.with_ridge(0.0)
-        self._ridged = form if ridge is None else form.with_ridge(ridge)
         if hasattr(form, "with_target_scale"):
             self.capabilities = self.capabilities | {"target_scale", "splits"}
 
-    def quadratic(self) -> Any:
-        """The form, with the ridge."""
-        return self._ridged
-
-    def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
-        """A, K and B from the non-zero rows of U."""
-        rows = arrays.true_positions(arrays.row_norms_squared(U) > 0)
-        active = arrays.take_rows(U, rows)
-        B = self._form.cross_rows(rows).T @ active
-        if not arrays.norm(VV) > 0:
-            return 0 * U, 0 * VV, B  # without products with H
-        image = self._form.gradient(rows, active, 0 * V)
-        K = active.T @ arrays.take_rows(image, rows)
-        return image @ VV - self.cross() @ V, K, B
-
-    def hessian_product(self, theta: Array) -> Array:
-        """H @ theta."""
-        everything = arrays.indices(range(self.shape[0]), self.prototype)
-        nothing = arrays.zeros((self.shape[1], theta.shape[1]), like=self.prototype)
-        return self._form.gradient(everything, theta, nothing)
-
-    def cross(self) -> Array:
-        """C."""
-        return self._form.cross_columns(0, self.shape[1])
-
-    def row_scales(self) -> Array:
-        """Roots of the diagonal of H."""
-        return arrays.namespace(self.prototype).sqrt(self._form.diagonal())
-
-    def curvature(self, rows: Array) -> tuple[float, float]:
-        """Extreme eigenvalues of H over the rows, plus the ridge."""
-        low, high = linalg.extreme_eigenvalues(self._form.gram(rows))
-        return max(low, 0.0) + self.ridge, high + self.ridge
+    def unridged(self) -> Any:
+        """The form."""
+        return self._form
 
     def noise(self) -> float:
         """Standard deviation of the noise, computed when first needed."""
@@ -205,14 +185,6 @@ class FormLoss(Quadratic):
         """Weighted sum of squares of each response, of shape (n_targets,)."""
         return self.samples * self._form.constants
 
-    def residual_squares(self, factors: Factors) -> np.ndarray:
-        """Weighted residual sum of squares of each response, of shape (n_targets,)."""
-        rows = factors.row_support
-        U, V = (np.asarray(x, dtype=np.float64) for x in (factors.rows_in_use, factors.V))
-        inner = U.T @ self._form.gram(rows) @ U
-        change = np.sum(V * (V @ inner - 2 * self._form.cross_rows(rows).T @ U), axis=1)
-        return np.maximum(self.target_squares() + self.samples * change, 0.0)
-
     def hold_for_search(self) -> None:
         """Nothing: a form has what a search uses."""
 
@@ -225,9 +197,8 @@ def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
     """Robust standard deviation of the noise in Y = (low rank) + noise.
 
     It is the median singular value of Y divided by that of noise of unit variance and the same
-    shape (Gavish & Donoho 2014, "The optimal hard threshold for singular values is 4/√3"). A
-    signal of low rank changes only the few largest singular values. With few columns the
-    estimate tends to be too large.
+    shape (Gavish & Donoho 2014): a signal of low rank changes only the few largest. With few
+    columns the estimate tends to be too large.
     """
     k = min(Y.shape[1], _MAX_COLUMNS)
     drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))
@@ -282,18 +253,7 @@ class Denoising(Quadratic):
             ridge,
             arrays.zeros((0,), like=self.M),
         )
-
-    def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
-        """A = U·VᵀV − MV, K = UᵀU, B = MᵀU."""
-        return U @ VV - self.M @ V, U.T @ U, self.M.T @ U
-
-    def hessian_product(self, theta: Array) -> Array:
-        """H @ theta, where H is the identity."""
-        return theta
-
-    def cross(self) -> Array:
-        """C, which is M."""
-        return self.M
+        self._form = IdentityForm(self.M, self.constant, 0.0)
 
     def smoothness(self) -> float:
         """L, which is 1 + ridge."""
@@ -303,20 +263,14 @@ class Denoising(Quadratic):
         """μ and L, both 1 + ridge."""
         return 1.0 + self.ridge, 1.0 + self.ridge
 
-    def row_scales(self) -> Array:
-        """Ones, since all rows are in the same units."""
-        return arrays.zeros((self.shape[0],), like=self.prototype) + 1
-
     def noise(self) -> float:
         """Standard deviation of the entries of M about a matrix of low rank."""
         return noise_scale(Dense(self.M), self.shape[0])
 
-    def quadratic(self) -> IdentityForm:
-        """The loss as a quadratic form with H = (1 + ridge)·I and C = M."""
-        return IdentityForm(self.M, self.constant, self.ridge)
+    def unridged(self) -> IdentityForm:
+        """The form with H = I and C = M."""
+        return self._form
 
-    def restrict(self, rows: Array, columns: Array) -> Denoising:
-        """The same loss over matrices that vanish outside ``rows`` and ``columns``."""
-        inner = Denoising(arrays.submatrix(self.M, rows, columns), ridge=self.ridge)
-        inner.constant = inner.magnitude = self.constant
-        return inner
+    def target_squares(self) -> np.ndarray:
+        """Sum of squares of each column of M."""
+        return arrays.to_numpy(arrays.column_norms_squared(self.M))

@@ -123,8 +123,8 @@ def test_every_library(name, library, dtype):
     for one, other in zip(found, reference, strict=True):
         np.testing.assert_allclose(library.numpy(one), other, **tol)
     family.check(own[0], own[2] > 0, ["a", "b", "c"])
-    fitted = family.fitted_to(*own, library.array([20.0, 25.0, 30.0], dtype))
-    expected = family.fitted_to(y, eta, weight, np.array([20.0, 25.0, 30.0]))
+    freedom = np.array([20.0, 25.0, 30.0])
+    fitted, expected = (family.fitted_to(*each, freedom) for each in (own, (y, eta, weight)))
     found = fitted.for_fit(own[0], own[1])
     library.check(*found, dtype=dtype)
     for one, other in zip(found, expected.for_fit(y, eta), strict=True):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,10 +18,7 @@ Parameter = float | np.ndarray | None
 
 
 def as_parameter(name: str, value: Any, *, allow_zero: bool = False) -> Parameter:
-    """Check a parameter: None, a positive number or a vector of positive numbers.
-
-    Shapes: ``value`` (q,), result (q,).
-    """
+    """Check a parameter: None, a positive number or a vector of positive numbers."""
     if value is None:
         return None
     is_other = arrays.is_array(value) and not isinstance(value, np.generic)
@@ -37,14 +36,12 @@ def as_parameter(name: str, value: Any, *, allow_zero: bool = False) -> Paramete
 
 def matched(parameter: float | np.ndarray, like: Array) -> Array | float:
     """The parameter in a form that broadcasts with ``like``: a number, or an array of its kind."""
-    if isinstance(parameter, np.ndarray):
-        return arrays.from_numpy(parameter, like)
-    return parameter
+    return arrays.from_numpy(parameter, like) if np.ndim(parameter) else float(parameter)
 
 
-def entries(parameter: Parameter, count: int, default: float = 1.0) -> np.ndarray:
-    """The parameter of each of ``count`` columns, as a NumPy array."""
-    return np.broadcast_to(default if parameter is None else parameter, (count,)).astype(float)
+def entries(parameter: Parameter, count: int) -> np.ndarray:
+    """The parameter of each of ``count`` columns, 1 for None."""
+    return np.broadcast_to(1.0 if parameter is None else parameter, (count,)).astype(float)
 
 
 def taken(parameter: Parameter, columns: Any) -> Parameter:
@@ -84,7 +81,8 @@ class Family(ABC):
     has_parameters: bool = False
     quadratic: bool = False
     separable: bool = True
-    # What check expects, in the words of its message.
+    # The smallest and the largest response, whose links are infinite, and the words of a message.
+    limits: tuple[float, float] = (-math.inf, math.inf)
     expected: str = "finite numbers"
     # Names of the parameters, for repr.
     parameters: tuple[str, ...] = ()
@@ -137,17 +135,21 @@ class Family(ABC):
         """The linear predictor of a mean; means outside of the valid range are moved into it."""
         return mean
 
-    @abstractmethod
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
-        """Intercepts to start from: the link of the mean of each column.
+        """Intercepts to start from: the link of the weighted mean of each column, of shape (q,).
 
         Means on the border of the valid range, whose link is infinite, are replaced by that of
         half an event in n + 1 observations.
         """
+        xp = arrays.namespace(y)
+        (low, high), (mean, count) = self.limits, observed_mean(y, weight)
+        half = 0.5 / (count + 1.0)
+        mean = xp.where(mean > low, mean, low + half)
+        return self.link(xp.where(mean < high, mean, high - half)[None, :])[0, :]
 
-    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
-        """Intercepts to start from beside other linear predictors, of shape (q,)."""
-        return self.null_link(y, weight) - arrays.namespace(y).mean(linear, axis=0)
+    def intercept(self, null: Array, weight: Array | None, linear: Array) -> Array:
+        """Intercepts to start from beside other linear predictors, given :meth:`null_link`."""
+        return null - arrays.namespace(linear).mean(linear, axis=0)
 
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """The responses, those on the border of the valid range as at the start of intercepts.
@@ -156,50 +158,62 @@ class Family(ABC):
         in n + 1 observations, spread as ``linear`` says, it has, and nothing else to be explained.
         """
         xp = arrays.namespace(y)
-        without = self._without_events(observed_mean(y, weight)[0])
-        if without is None or not bool(xp.any(without)):
+        (low, high), mean = self.limits, observed_mean(y, weight)[0]
+        without = (mean <= low) | (mean >= high - arrays.eps(mean))
+        if not bool(xp.any(without)):
             return y
-        return xp.where(without, self.mean(linear + self.intercept(y, weight, linear)), y)
-
-    def _without_events(self, mean: Array) -> Array | None:
-        """Whether means are on the border of the valid range; None if there is none."""
-        return None
+        intercept = self.intercept(self.null_link(y, weight), weight, linear)
+        return xp.where(without, self.mean(linear + intercept), y)
 
     # ----------------------------------------------------------------- checks and parameters
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
         """Raise a ValueError if an observed entry (None: any) is not valid for the family."""
-        refuse(self, y, ~self._valid(y), observed, names)
-
-    def _valid(self, y: Array) -> Array:
-        return arrays.namespace(y).isfinite(y)
+        xp = arrays.namespace(y)
+        low, high = self.limits
+        bad = ~(xp.isfinite(y) & (y >= low) & (y <= high))
+        if observed is not None:
+            bad = bad & observed
+        if not bool(xp.any(bad)):
+            return
+        column = int(arrays.true_positions(xp.any(bad, axis=0))[0])
+        row = int(arrays.true_positions(bad[:, column])[0])
+        raise ValueError(
+            f"Response {names[column]!r} must contain {self.expected} for the family "
+            f"{self.name!r}, but {float(y[row, column]):g} was found in row {row}"
+        )
 
     def take(self, columns: Any) -> Family:
         """The family of some of the columns, in the given order."""
-        return self
+        return self._with(**{name: taken(getattr(self, name), columns) for name in self.parameters})
 
-    def _like(self, other: Any) -> Any:
-        """Another family whose parameters are estimated if those of this one are."""
-        other.has_parameters = self.has_parameters
+    def _with(self, **parameters: Any) -> Self:
+        """The family with other parameters."""
+        other = copy.copy(self)
+        vars(other).update(parameters)
         return other
 
     def whole(self, columns: Any, count: int) -> list[int]:
         """Some of ``count`` columns, sorted, with all columns that belong to the same block."""
-        return sorted(positions(columns).tolist()) if self.separable else list(range(count))
+        found = set(positions(columns).tolist())
+        for block in self.blocks(count):
+            if found.intersection(block):
+                found.update(block)
+        return sorted(found)
 
     def blocks(self, count: int) -> list[list[int]]:
         """The columns of each categorical response."""
         return [] if self.separable else [list(range(count))]
 
     def with_scale(self, scale: np.ndarray) -> Family:
-        """The family with other scales of the columns that have units."""
-        return self
+        """The family with other scales of the columns that have units, unless they were given."""
+        return self._with(scale=scale) if self.units and self.has_parameters else self
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Family:
-        """The family with its parameters estimated from the residuals of a fit.
+        """The family with its parameters, unless they were given, estimated from a fit.
 
-        ``weight`` (n, q) is 0 for missing entries; ``freedom`` (q,) are the positive residual
-        degrees of freedom of the columns.
+        ``weight`` (n, q) is 0 for missing entries; ``freedom`` are the positive residual degrees of
+        freedom of the columns, a number or an array of NumPy of shape (q,).
         """
         return self
 
@@ -209,7 +223,7 @@ class Family(ABC):
 
     def scale_of(self, count: int) -> np.ndarray:
         """Scale of each of ``count`` columns; 1 for families without a scale."""
-        return np.ones(count)
+        return entries(getattr(self, "scale", None), count)
 
     def units_of(self, count: int) -> np.ndarray:
         """Whether each of ``count`` columns has units."""
@@ -218,23 +232,6 @@ class Family(ABC):
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
         return f"{type(self).__name__}({given})"
-
-
-def refuse(
-    family: Family, y: Array, bad: Array, observed: Array | None, names: Sequence[str]
-) -> None:
-    """Raise a ValueError about the first response with an entry that is ``bad`` and observed."""
-    xp = arrays.namespace(y)
-    if observed is not None:
-        bad = bad & observed
-    if not bool(xp.any(bad)):
-        return
-    column = int(arrays.true_positions(xp.any(bad, axis=0))[0])
-    row = int(arrays.true_positions(bad[:, column])[0])
-    raise ValueError(
-        f"Response {names[column]!r} must contain {family.expected} for the family "
-        f"{family.name!r}, but {float(y[row, column]):g} was found in row {row}"
-    )
 
 
 def observed_mean(y: Array, weight: Array | None) -> tuple[Array, Array]:

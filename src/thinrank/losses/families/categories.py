@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family, observed_mean, positions, refuse
+from thinrank.losses.families.base import Family, observed_mean, positions
 
 
 class Bernoulli(Family):
@@ -24,6 +25,7 @@ class Bernoulli(Family):
     """
 
     name = "bernoulli"
+    limits = 0.0, 1.0
     expected = "numbers from 0 to 1"
 
     def prepared(self, y: Array) -> Array | float:
@@ -37,7 +39,13 @@ class Bernoulli(Family):
         """The value, π − y and π(1 − π), where π is the mean."""
         xp = arrays.namespace(y, eta)
         decay = xp.exp(-xp.abs(eta))
-        value = _binary_value(y, eta, decay, self.prepared(y) if prepared is None else prepared)
+        # max(η, 0) − yη is exact for y = 0 and y = 1: small losses have small relative errors
+        value = arrays.at_least(eta, 0.0)
+        value -= y * eta
+        value += xp.log1p(decay)
+        saturated = self.prepared(y) if prepared is None else prepared
+        if not isinstance(saturated, float):
+            value = arrays.at_least(value + saturated, 0.0)  # rounding errors
         larger = 1.0 / (1.0 + decay)  # the larger one of π and 1 − π
         decay *= larger  # the smaller one
         derivative = xp.where(eta > 0, larger, decay)
@@ -54,38 +62,6 @@ class Bernoulli(Family):
         largest = 1.0 - 0.5 * arrays.eps(mean)
         inside = arrays.at_most(mean, largest)
         return arrays.log_or_smallest(inside) - arrays.namespace(mean).log1p(-inside)
-
-    def null_link(self, y: Array, weight: Array | None = None) -> Array:
-        """Link of the weighted mean of each column, of shape (q,).
-
-        The means 0 and 1 are replaced by those of half an event in n + 1 observations.
-        """
-        xp = arrays.namespace(y)
-        mean, count = observed_mean(y, weight)
-        least = 0.5 / (count + 1.0)
-        mean = xp.where(mean > 0, mean, least)
-        return self.link(xp.where(mean < 1, mean, 1.0 - least))
-
-    def _without_events(self, mean: Array) -> Array:
-        return (mean <= 0) | (mean >= 1 - arrays.eps(mean))
-
-    def _valid(self, y: Array) -> Array:
-        return (y >= 0) & (y <= 1)
-
-
-def _binary_value(y: Array, eta: Array, decay: Array, saturated: Array | float) -> Array:
-    """The value, given ``decay`` = exp(−|η|) and what ``Bernoulli.prepared`` returns.
-
-    max(η, 0) − yη is exact for y = 0 and y = 1, so that small losses have small relative errors.
-    """
-    xp = arrays.namespace(y, eta)
-    value = arrays.at_least(eta, 0.0)
-    value -= y * eta
-    value += xp.log1p(decay)
-    if isinstance(saturated, float):
-        return value
-    value += saturated
-    return arrays.at_least(value, 0.0)  # rounding errors
 
 
 class Multinomial(Family):
@@ -114,6 +90,7 @@ class Multinomial(Family):
 
     name = "multinomial"
     separable = False
+    limits = 0.0, math.inf
     expected = "finite numbers that are not negative"
     parameters = ("categories",)
 
@@ -129,7 +106,10 @@ class Multinomial(Family):
         sums = arrays.row_sums(shares)
         logs -= xp.log(sums)
         shares *= total / sums
-        return _shares_value(y, logs, total), shares - y, shares
+        logs *= -y
+        if bool(xp.any((y > 0) & (y < total))):  # otherwise every row has one category, y = m
+            logs += y * (arrays.log_or_smallest(y) - arrays.log_or_smallest(total))
+        return logs, shares - y, shares
 
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """m·(p∘d − p·pᵀd) in every row, for the direction d."""
@@ -151,22 +131,13 @@ class Multinomial(Family):
         logs = arrays.log_or_smallest(mean)
         return logs - arrays.row_sums(logs) / logs.shape[1]
 
-    def null_link(self, y: Array, weight: Array | None = None) -> Array:
-        """Link of the share of each category, of shape (q,).
-
-        Categories that do not occur count as half an event in n + 1 observations.
-        """
-        mean, count = observed_mean(y, weight)
-        mean = arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0))
-        return self.link(mean[None, :])[0, :]
-
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """As in the base class, for categories that do not occur."""
         xp = arrays.namespace(y)
         empty = observed_mean(y, weight)[0] == 0
         if not bool(xp.any(empty)):
             return y
-        shares = self.mean(linear + self.intercept(y, weight, linear))
+        shares = self.mean(linear + self.intercept(self.null_link(y, weight), weight, linear))
         shares = xp.where(empty, shares, xp.zeros_like(shares))
         return y * (1.0 - arrays.row_sums(shares)) + arrays.row_sums(y) * shares
 
@@ -183,17 +154,21 @@ class Multinomial(Family):
                 f"Response {label!r} must have {'at least ' if self.categories is None else ''}"
                 f"{expected} categories for the family 'multinomial', got {y.shape[1]}"
             )
-        refuse(self, y, ~(xp.isfinite(y) & (y >= 0)), observed, names)
-        filled = y if observed is None else xp.where(observed, y, 0.0)
-        bad = xp.sum(filled, axis=1) <= 0
-        if observed is not None:
-            _refuse_partial(observed, label)
-            bad = bad & xp.any(observed, axis=1)
-        if bool(xp.any(bad)):
-            raise ValueError(
-                f"Response {label!r} must have a category in every observed row, but row "
-                f"{int(arrays.true_positions(bad)[0])} contains only zeros"
-            )
+        super().check(y, observed, names)
+        observed = xp.isfinite(y) if observed is None else observed
+        some = xp.any(observed, axis=1)
+        empty = some & (xp.sum(xp.where(observed, y, 0.0), axis=1) <= 0)
+        for bad, rule, found in (
+            (
+                some & ~xp.all(observed, axis=1),
+                "be observed in all of its categories or in none",
+                "is observed in some of them",
+            ),
+            (empty, "have a category in every observed row", "contains only zeros"),
+        ):
+            if bool(xp.any(bad)):
+                row = int(arrays.true_positions(bad)[0])
+                raise ValueError(f"Response {label!r} must {rule}, but row {row} {found}")
 
     def take(self, columns: Any) -> Multinomial:
         """The family of all columns; other choices of columns are refused."""
@@ -205,23 +180,3 @@ class Multinomial(Family):
                 f"0 to {count - 1}, got {index}"
             )
         return self
-
-
-def _shares_value(y: Array, logs: Array, total: Array) -> Array:
-    """The value, given log(p) and the sums of the rows; overwrites ``logs``."""
-    logs *= -y
-    inside = (y > 0) & (y < total)
-    if bool(arrays.namespace(y).any(inside)):  # otherwise every row has one category, y = m
-        logs += y * (arrays.log_or_smallest(y) - arrays.log_or_smallest(total))
-    return logs
-
-
-def _refuse_partial(observed: Array, label: str) -> None:
-    """Raise a ValueError if a row is observed in some columns only."""
-    xp = arrays.namespace(observed)
-    partial = xp.any(observed, axis=1) & ~xp.all(observed, axis=1)
-    if bool(xp.any(partial)):
-        raise ValueError(
-            f"Response {label!r} must be observed in all of its categories or in none, but row "
-            f"{int(arrays.true_positions(partial)[0])} is observed in some of them"
-        )

@@ -18,7 +18,6 @@ from thinrank.losses.families.base import (
     entries,
     matched,
     observed_mean,
-    taken,
 )
 
 # Beyond this linear predictor, a mean of 2e17, the loss goes on as a parabola, so that nothing
@@ -33,6 +32,7 @@ _LEAST_MEAN = 0.05
 class Counts(Family):
     """Families of counts with a logarithmic link."""
 
+    limits = 0.0, math.inf
     expected = "finite numbers that are not negative"
 
     def mean(self, eta: Array) -> Array:
@@ -44,26 +44,12 @@ class Counts(Family):
         """log(μ); μ = 0 is replaced by the smallest normal number."""
         return arrays.log_or_smallest(mean)
 
-    def null_link(self, y: Array, weight: Array | None = None) -> Array:
-        """Logarithm of the weighted mean of each column, of shape (q,).
-
-        The mean 0 is replaced by that of half an event in n + 1 observations.
-        """
-        mean, count = observed_mean(y, weight)
-        return self.link(arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0)))
-
-    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
+    def intercept(self, null: Array, weight: Array | None, linear: Array) -> Array:
         """As in the base class, for the mean of the exposures exp(linear)."""
-        xp = arrays.namespace(y)
+        xp = arrays.namespace(linear)
         largest = xp.max(linear, axis=0)
         exposure, _ = observed_mean(xp.exp(linear - largest), weight)
-        return self.null_link(y, weight) - largest - arrays.log_or_smallest(exposure)
-
-    def _without_events(self, mean: Array) -> Array:
-        return mean == 0
-
-    def _valid(self, y: Array) -> Array:
-        return arrays.namespace(y).isfinite(y) & (y >= 0)
+        return null - largest - arrays.log_or_smallest(exposure)
 
 
 class Poisson(Counts):
@@ -91,8 +77,12 @@ class Poisson(Counts):
         curvature = arrays.namespace(eta).exp(inside)
         mean = curvature + curvature * beyond
         total = mean + 0.5 * curvature * beyond**2
-        logarithm = self.prepared(y) if prepared is None else prepared
-        return _value(y, eta, total, logarithm), mean - y, curvature
+        value = eta - (self.prepared(y) if prepared is None else prepared)
+        value *= -y
+        value += total
+        value -= y
+        # the difference of large numbers can round below 0
+        return arrays.at_least(value, 0.0), mean - y, curvature
 
     def overdispersion(self, y: Array, eta: Array, weight: Array, freedom: np.ndarray) -> float:
         """Pearson's estimate, of all responses."""
@@ -104,15 +94,6 @@ class Poisson(Counts):
         error = float(np.sum(weights * (2 + 1 / np.maximum(mean, _LEAST_MEAN)))) ** 0.5 / left
         found = squares / left
         return found if found > _OVERDISPERSED + 3 * error else 1.0
-
-
-def _value(y: Array, eta: Array, mean: Array, logarithm: Array) -> Array:
-    """The value, given the mean and log(y); the difference of large numbers can round below 0."""
-    value = eta - logarithm
-    value *= -y
-    value += mean
-    value -= y
-    return arrays.at_least(value, 0.0)
 
 
 # Limits of the estimates. At the lower end the variance of counts with mean 100 is 1 % above that
@@ -196,10 +177,12 @@ class NegativeBinomial(Counts):
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, (μ − y)/(1 + aμ) and μ/(1 + aμ)."""
         softplus, share, rest = arrays.logistic(eta + self._log(eta))
-        value = self._value(y, eta, softplus, self.prepared(y) if prepared is None else prepared)
+        value = softplus * (y + self._size(eta))
+        value -= y * eta
+        value += self.prepared(y) if prepared is None else prepared
         share *= self._size(eta)
         rest *= y
-        return value, share - rest, share
+        return arrays.at_least(value, 0.0), share - rest, share  # rounding errors
 
     def for_newton(self, y: Array, curvature: Array) -> Array:
         """The second derivative: with w = μ/(1 + aμ), it is w(1 − aw)(1 + ay)."""
@@ -208,10 +191,6 @@ class NegativeBinomial(Counts):
         second *= curvature
         second *= 1.0 + dispersion * y
         return second
-
-    def take(self, columns: Any) -> NegativeBinomial:
-        """The family with the dispersions of some of the columns."""
-        return self._like(NegativeBinomial(taken(self.dispersion, columns)))
 
     def fitted_to(
         self, y: Array, eta: Array, weight: Array | None, freedom: Any
@@ -225,30 +204,18 @@ class NegativeBinomial(Counts):
             return self
         counts, weights = as_numpy(y, weight)
         predictors = as_numpy(eta, None)[0]
-        return self._like(NegativeBinomial(fitted_dispersion(counts, predictors, weights)))
+        return self._with(dispersion=fitted_dispersion(counts, predictors, weights))
 
     def dispersion_of(self, count: int) -> np.ndarray:
         """Dispersion of each of ``count`` columns; 1 where it is not known yet."""
         return entries(self.dispersion, count)
 
-    def _value(self, y: Array, eta: Array, softplus: Array, saturated: Array) -> Array:
-        """The value, given log(1 + aμ) and what :meth:`prepared` returns."""
-        value = softplus * (y + self._size(eta))
-        value -= y * eta
-        value += saturated
-        return arrays.at_least(value, 0.0)  # rounding errors
-
     @property
     def _dispersion(self) -> float | np.ndarray:
-        if self.dispersion is None:
-            return 1.0
-        if isinstance(self.dispersion, np.ndarray):
-            return np.maximum(self.dispersion, _LEAST)
-        return max(self.dispersion, _LEAST)
+        return np.maximum(1.0 if self.dispersion is None else self.dispersion, _LEAST)
 
     def _log(self, like: Array) -> Array | float:
-        logarithm = np.log(self._dispersion)
-        return matched(logarithm if logarithm.ndim else float(logarithm), like)
+        return matched(np.log(self._dispersion), like)
 
     def _size(self, like: Array) -> Array | float:
         """1/a."""

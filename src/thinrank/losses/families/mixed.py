@@ -108,15 +108,15 @@ class Mixed(Family):
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Intercepts of all columns, of shape (q,)."""
-        return self._each("null_link", y, None if weight is None else weight + 0 * y)
+        return self._each("null_link", y, weight)
 
-    def intercept(self, y: Array, weight: Array | None, linear: Array) -> Array:
+    def intercept(self, null: Array, weight: Array | None, linear: Array) -> Array:
         """Intercepts of all columns beside other linear predictors, of shape (q,)."""
-        return self._each("intercept", y, None if weight is None else weight + 0 * y, linear)
+        return self._each("intercept", null[None, :], weight, linear)[0, :]
 
     def with_events(self, y: Array, weight: Array | None, linear: Array) -> Array:
         """The responses, those on the border of the valid range as in each family."""
-        return self._each("with_events", y, None if weight is None else weight + 0 * y, linear)
+        return self._each("with_events", y, weight, linear)
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
         """Raise a ValueError if an observed entry is not valid for the family of its column."""
@@ -143,16 +143,6 @@ class Mixed(Family):
             places.append(own)
         return combined(families, places)
 
-    def whole(self, columns: Any, count: int) -> list[int]:
-        """Some of the columns, sorted, with all columns that belong to the same block."""
-        wanted = set(positions(columns).tolist())
-        found: set[int] = set()
-        for family, index, _ in self._members():
-            own = [i for i, column in enumerate(index) if column in wanted]
-            if own:
-                found.update(index[i] for i in family.whole(own, len(index)))
-        return sorted(found)
-
     def blocks(self, count: int) -> list[list[int]]:
         """The columns of each categorical response."""
         return [
@@ -168,8 +158,7 @@ class Mixed(Family):
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Mixed:
         """The families with their parameters estimated from the residuals of a fit."""
-        freedom = arrays.to_numpy(freedom) if arrays.is_array(freedom) else freedom
-        freedom = np.broadcast_to(np.asarray(freedom, dtype=np.float64), (y.shape[1],))
+        freedom = np.broadcast_to(freedom, (y.shape[1],))
         members = self._members(y, eta, weight)
         fitted = [family.fitted_to(*parts, freedom[index]) for family, index, parts in members]
         return Mixed(fitted, self.columns)
@@ -191,9 +180,9 @@ class Mixed(Family):
 
 
 def _part(x: Array | None, index: list[int]) -> Any:
-    """Some columns of ``x``; a view, without a copy, if they are adjacent."""
-    if x is None:
-        return None
+    """Some columns of ``x``, or its only one; a view, without a copy, if they are adjacent."""
+    if x is None or x.shape[1] == 1:
+        return x
     first, end = index[0], index[0] + len(index)
     if index == list(range(first, end)):
         return x[:, first:end]

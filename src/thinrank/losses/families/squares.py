@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -13,10 +15,7 @@ from thinrank.losses.families.base import (
     Parameter,
     as_numpy,
     as_parameter,
-    entries,
     matched,
-    observed_mean,
-    taken,
 )
 
 
@@ -56,24 +55,11 @@ class Gaussian(Family):
                 each *= precision
         return value, derivative, curvature
 
-    def null_link(self, y: Array, weight: Array | None = None) -> Array:
-        """Weighted mean of each column, of shape (q,)."""
-        return observed_mean(y, weight)[0]
-
-    def take(self, columns: Any) -> Gaussian:
-        """The family with the scales of some of the columns."""
-        return self._like(Gaussian(taken(self.scale, columns)))
-
-    def with_scale(self, scale: np.ndarray) -> Gaussian:
-        """The family with other scales σ."""
-        return self._like(Gaussian(scale)) if self.has_parameters else self
-
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Gaussian:
         """The family with σ² = Σ w(y − η)² / ``freedom`` in each column.
 
         A perfect fit would give σ = 0. Therefore σ is at least the rounding error of the
-        responses, and 1 in columns of zeros that are fitted by zeros. A scale that was given
-        stays as it is.
+        responses, and 1 in columns of zeros that are fitted by zeros.
         """
         if not self.has_parameters:
             return self
@@ -81,47 +67,24 @@ class Gaussian(Family):
         residuals, live = numbers - as_numpy(eta, None)[0], weights > 0
         total = np.sum(np.where(live, weights * residuals**2, 0.0), axis=0)
         floor = np.sum(np.where(live, weights * numbers**2, 0.0), axis=0) * arrays.eps(y) ** 2
-        if arrays.is_array(freedom):
-            freedom = arrays.to_numpy(freedom)
-        scale = np.sqrt(np.maximum(total, floor) / np.asarray(freedom, dtype=np.float64))
-        return self._like(Gaussian(np.where(scale > 0, scale, 1.0)))
-
-    def scale_of(self, count: int) -> np.ndarray:
-        """σ of each of ``count`` columns."""
-        return entries(self.scale, count)
+        scale = np.sqrt(np.maximum(total, floor) / freedom)
+        return self._with(scale=np.where(scale > 0, scale, 1.0))
 
 
-# Relative tolerance with which a sum of weights counts as half of the total; it is far above the
-# rounding errors of sums and far below the share of one entry.
-_TIE = 1e-12
 # With this threshold the estimate of a mean has 95 % of the efficiency of least squares if the
 # errors are Gaussian (Huber 1964; Holland and Welsch 1977).
 _THRESHOLD = 1.345
-# The standard deviation of a Gaussian distribution divided by its median absolute deviation, and
-# divided by its mean absolute deviation, sqrt(π/2).
-_PER_MEDIAN_DEVIATION = 1.4826
-_PER_MEAN_DEVIATION = 1.2533
+# The standard deviation of a Gaussian distribution over its median and mean absolute deviations.
+_PER_MEDIAN_DEVIATION, _PER_MEAN_DEVIATION = 1 / ndtri(0.75), (math.pi / 2) ** 0.5
 
 
 def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Median of each column, where entries count as often as their weights say.
-
-    Shapes: ``x`` (n, q), result (q,).
-    """
-    x = np.where(weight > 0, x, np.inf)  # at the end of the order
-    order = np.argsort(x, axis=0)
-    x = np.take_along_axis(x, order, axis=0)
-    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
-    empty = ~(weight > 0).any(axis=0)
-    if empty.all():
-        return np.zeros(x.shape[1])
-    half = 0.5 * below[-1]
-    lower = np.argmax(below >= half * (1 - _TIE), axis=0)
-    upper = np.argmax(below > half * (1 + _TIE), axis=0)
-    columns = np.arange(x.shape[1])
-    first = np.where(empty, 0.0, x[lower, columns])
-    last = np.where(empty, 0.0, x[upper, columns])
-    return 0.5 * (first + last)
+    """Median of each column, where entries count as often as their weights say."""
+    tie = 4 * len(x) * np.finfo(float).eps  # rounding errors of the sums of weights
+    empty = ~(weight > 0).any(axis=0)  # columns whose median is 0
+    x, weight = np.where(weight > 0, x, 0.0), weight + empty
+    both = np.quantile(x, [0.5 - tie, 0.5 + tie], 0, weights=weight, method="inverted_cdf")
+    return both.mean(axis=0)
 
 
 class Huber(Family):
@@ -149,9 +112,8 @@ class Huber(Family):
     parameters = ("threshold", "scale")
 
     def __init__(self, threshold: Any = _THRESHOLD, scale: Any = None) -> None:
-        if threshold is None:
-            threshold = _THRESHOLD
-        self.threshold: Parameter = as_parameter("threshold", threshold)
+        default = _THRESHOLD if threshold is None else threshold
+        self.threshold: Any = as_parameter("threshold", default)
         self.scale: Parameter = as_parameter("scale", scale)
         self.has_parameters = scale is None
 
@@ -161,9 +123,13 @@ class Huber(Family):
         ψ(t) is t moved into [−d, d]. The last are the weights of iteratively reweighted least
         squares: with this curvature the quadratic model is nowhere below the loss.
         """
-        t, threshold = self._residual(y, eta), matched(self._threshold, eta)
-        clipped = self._clipped(t)
-        value = _value(t, clipped)
+        t, threshold = y - eta, matched(self.threshold, eta)
+        if self.scale is not None:
+            t *= matched(1.0 / self.scale, eta)
+        clipped = arrays.at_most(arrays.at_least(t, -threshold), threshold)
+        value = -0.5 * clipped  # t·t/2 if t is its own clipped value, else d·(|t| − d/2)
+        value += t
+        value *= clipped
         weight = threshold / arrays.at_least(arrays.namespace(t).abs(t), threshold)
         if self.scale is not None:
             weight *= matched(self.scale**-2.0, eta)
@@ -175,21 +141,12 @@ class Huber(Family):
         numbers, weights = as_numpy(y, weight)
         return arrays.from_numpy(weighted_median(numbers, weights), y)
 
-    def take(self, columns: Any) -> Huber:
-        """The family with the parameters of some of the columns."""
-        return self._like(Huber(taken(self.threshold, columns), taken(self.scale, columns)))
-
-    def with_scale(self, scale: np.ndarray) -> Huber:
-        """The family with other scales σ."""
-        return self._like(Huber(self.threshold, scale)) if self.has_parameters else self
-
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Huber:
         """The family with a scale from the median absolute deviation of the residuals.
 
         It is 1.4826 times the weighted median of abs(r − median(r)), which is the standard
         deviation if the residuals are Gaussian. If more than half of the residuals are equal, this
         is 0 and 1.2533 times the mean of abs(r − median(r)) is used; if that is 0 too, 1.
-        ``freedom`` is not used. A scale that was given stays as it is.
         """
         if not self.has_parameters:
             return self
@@ -202,32 +159,4 @@ class Huber(Family):
         # deviations this small are rounding errors
         least = arrays.eps(y) * np.abs(np.where(weights > 0, as_numpy(y, None)[0], 0.0)).max(axis=0)
         scale = np.where(scale > least, scale, means)
-        return self._like(Huber(self.threshold, np.where(scale > least, scale, 1.0)))
-
-    def scale_of(self, count: int) -> np.ndarray:
-        """σ of each of ``count`` columns."""
-        return entries(self.scale, count)
-
-    @property
-    def _threshold(self) -> float | np.ndarray:
-        return _THRESHOLD if self.threshold is None else self.threshold
-
-    def _residual(self, y: Array, eta: Array) -> Array:
-        """The residual in units of the scale, t."""
-        t = y - eta
-        if self.scale is not None:
-            t *= matched(1.0 / self.scale, eta)
-        return t
-
-    def _clipped(self, t: Array) -> Array:
-        """t, moved into [−d, d]."""
-        low, high = matched(-self._threshold, t), matched(self._threshold, t)
-        return arrays.at_most(arrays.at_least(t, low), high)
-
-
-def _value(t: Array, clipped: Array) -> Array:
-    """One expression for both cases: t·t/2 if t is its own clipped value, else d·(|t| − d/2)."""
-    value = -0.5 * clipped
-    value += t
-    value *= clipped
-    return value
+        return self._with(scale=np.where(scale > least, scale, 1.0))
