@@ -153,69 +153,6 @@ class IdentityForm(HeldCross):
         return arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0]) - self._cross @ V
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """The form of the training rows of a split, and their units."""
-
-    # the form of the training rows, without ridge, centered and scaled by their own means and root
-    # mean squares if requested
-    form: GramForm
-    # means of the training rows, in the units of the form of all rows; zero without centering
-    center_x: Array
-    center_y: Array
-    # (n_features,) factors of the columns of X: ones without scaling, and zero for constant columns
-    inverse_scale: Array
-
-
-def without_rows(
-    whole: GramForm, X_out: Design, Y_out: Design, roots: Array, *, center: bool, scale: bool
-) -> TrainingRows:
-    """The form of the rows that remain when some are left out.
-
-    With the moments of all rows, H = XᵀX/n and C = XᵀY/n, and the h rows A of X and B of Y that
-    are left out, the remaining n' = n − h rows have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
-    centering, a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
-    left out: all rows together sum to zero, so the means of the remaining rows are −a/n' and
-    −b/n'. XᵀY and the Gram matrix are thus computed once for all splits of the data.
-
-    Shapes: ``roots`` (h,).
-    """
-    xp = arrays.namespace(whole.prototype)
-    samples = whole.samples - float(xp.sum(roots * roots))
-    sum_x, sum_y = X_out.transposed_product(roots), Y_out.transposed_product(roots)
-    if not center:
-        sum_x, sum_y = sum_x * 0, sum_y * 0
-    center_x, center_y = -sum_x / samples, -sum_y / samples
-    squares_out = arrays.norm(Y_out.column_norms()) ** 2
-    left = whole.samples * whole.constant - squares_out - arrays.inner(sum_y, -center_y)
-    diagonal_out = X_out.column_norms() ** 2 - sum_x * center_x
-    mean_squares = (whole.samples * whole.diagonal() - diagonal_out) / samples
-    inverse_scale = _inverse_scale(xp.clip(mean_squares, min=0.0), whole, samples, scale)
-    everything = arrays.indices(range(whole.shape[0]), whole.prototype)
-    block = X_out.columns(everything)
-    gram = whole.samples * whole.gram(everything) - block.T @ block
-    gram += sum_x[:, None] * center_x
-    gram *= (inverse_scale / samples)[:, None]
-    gram *= inverse_scale
-    responses = Y_out.columns(arrays.indices(range(whole.shape[1]), whole.prototype))
-    cross = whole.samples * whole.cross_columns(0, whole.shape[1])
-    cross -= X_out.transposed_product(responses)
-    cross += sum_x[:, None] * center_y
-    cross *= (inverse_scale / samples)[:, None]
-    form = GramForm(gram, cross, max(left, 0.0) / samples, samples)
-    return TrainingRows(form, center_x, center_y, inverse_scale)
-
-
-def _inverse_scale(mean_squares: Array, whole: GramForm, samples: float, scale: bool) -> Array:
-    """One over the scales of the columns; zero for columns that are constant up to rounding."""
-    xp = arrays.namespace(mean_squares)
-    rounding = 1e3 * arrays.eps(mean_squares) * whole.samples / samples
-    live = mean_squares > rounding * whole.diagonal()
-    mean_squares = xp.where(live, mean_squares, mean_squares * 0)
-    units = mean_squares if scale else xp.astype(live, mean_squares.dtype)
-    return xp.sqrt(arrays.divide_or_zero(1.0, units))
-
-
 FormName = Literal["auto", "direct", "gram"]
 
 # XᵀX is computed for a single fit if it takes at most this number of multiplications, a few

@@ -20,7 +20,7 @@ from thinrank.losses.profile import is_perfect, profiled
 
 # With at most this fraction of the entries missing, fits on responses that are completed by a fit
 # are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
-_FEW_MISSING = 0.25
+FEW_MISSING = 0.25
 # Largest number of products of columns that are held in memory at a time.
 _MAX_PRODUCTS = 4_000_000
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
@@ -461,7 +461,7 @@ def _few_missing(entry_weight: Array, weights: Array, samples: float) -> bool:
     xp = arrays.namespace(entry_weight)
     largest = xp.max(entry_weight, axis=0)
     share = xp.sum(weights, axis=0) * arrays.divide_or_zero(1.0, largest) / samples
-    return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
+    return float(xp.mean(share)) >= 1 - FEW_MISSING and float(xp.min(share)) > 0.5
 
 
 def _column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:

@@ -30,17 +30,8 @@ class Complexity:
     select_rows: bool = True  # False if there is no limit on their number
     select_columns: bool = True
 
-    @property
-    def inflation(self) -> np.ndarray | float:
-        """s₁·log(e·p/s₁) + s₂·log(e·k/s₂), the complexity of the choice of rows and columns."""
-        return self._over_choices(_inflation)
-
-    @property
-    def log_choices(self) -> np.ndarray | float:
-        """Logarithm of the number of ways to choose the rows and columns."""
-        return self._over_choices(_log_binomial)
-
-    def _over_choices(self, cost: Callable[..., np.ndarray]) -> np.ndarray | float:
+    def of_choices(self, cost: Callable[..., np.ndarray]) -> np.ndarray | float:
+        """A cost of the choice of the rows, and of that of the columns, where there is one."""
         rows = cost(self.rows, self.features) if self.select_rows else 0.0
         return rows + cost(self.columns, self.targets) if self.select_columns else rows
 
@@ -93,7 +84,7 @@ class Criterion:
         """The penalty that is added to N·log(RSS)."""
         N, df = observations, np.asarray(complexity.degrees, dtype=float)
         if self.name == "pic":
-            return self.per_degree * df + self.per_inflation * complexity.inflation
+            return self.per_degree * df + self.per_inflation * complexity.of_choices(_inflation)
         if self.name == "aic":
             return 2.0 * df
         if self.name == "bic":
@@ -102,7 +93,7 @@ class Criterion:
             growth = max(float(np.log(max(np.log(N), 1.0))), 1.0)
             return growth * np.log(max(complexity.features * complexity.targets, 2)) * df
         if self.name == "ebic":
-            return np.log(N) * df + 2.0 * complexity.log_choices
+            return np.log(N) * df + 2.0 * complexity.of_choices(_log_binomial)
         left = 1.0 - df / N
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(left > 0, -2.0 * N * np.log(np.maximum(left, 1e-300)), np.inf)
@@ -157,10 +148,12 @@ def _quoted() -> str:
 
 
 def _inflation(chosen: np.ndarray | int, among: int) -> np.ndarray:
+    """s·log(e·p/s) for s of p."""
     chosen = np.maximum(np.asarray(chosen, dtype=float), 1e-300)
     return chosen * (1 + np.log(among / chosen))
 
 
 def _log_binomial(chosen: np.ndarray | int, among: int) -> np.ndarray:
+    """Logarithm of the number of ways to choose s of p."""
     chosen = np.asarray(chosen, dtype=float)
     return gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)
