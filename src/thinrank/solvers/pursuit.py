@@ -279,6 +279,7 @@ class Pursuit(Sized):
     def _improved(self, form: QuadraticForm, state: Fit, loss: Any = None) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none.
 
+        It is the first one that does of as many rows as are promising, half as many, and so on.
         ``loss``: the loss whose form it is, if exchanges must lower this instead.
         """
         # with more rows than samples all sets of rows fit equally well
@@ -289,9 +290,14 @@ class Pursuit(Sized):
         free = self.rows - state.rows.shape[0]
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
-        trial = self._largest_exchange(form, state, scores, size, margin, rounding, loss)
-        if trial is not None:
-            return trial
+        costs = scores.costs + form.constant  # so that rounding errors of small costs vanish
+        while size > 0:
+            rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
+            trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
+            decrease = state.objective - trial.objective
+            if decrease > max(size - free, 0) * margin + rounding:
+                return replace(trial, change=decrease / max(state.objective, decrease))
+            size //= 2
         if self.thorough and self.neighbours and state.U.shape[1] > 0:
             # a new row that explains more than the best of m1 rows of noise needs no margin
             threshold = largest_noise(form.shape[0], state.U.shape[1]) / form.observations
@@ -305,28 +311,6 @@ class Pursuit(Sized):
         within = scores.candidates.shape[0] > 0 and margin > self.tol * abs(state.objective)
         ending = _WITHIN_MARGIN if within else state.ending
         return replace(state, change=0.0, final=True, ending=ending)
-
-    def _largest_exchange(
-        self,
-        form: QuadraticForm,
-        state: Fit,
-        scores: ExchangeScores,
-        size: int,
-        margin: float,
-        rounding: float,
-        loss: Any,
-    ) -> Fit | None:
-        """The fit after exchanging ``size`` rows, half as many and so on; None if none helps."""
-        free = self.rows - state.rows.shape[0]
-        costs = scores.costs + form.constant
-        while size > 0:
-            rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
-            trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
-            decrease = state.objective - trial.objective
-            if decrease > max(size - free, 0) * margin + rounding:
-                return replace(trial, change=decrease / max(state.objective, decrease))
-            size //= 2
-        return None
 
     def _margin(self, form: QuadraticForm, fit: Fit, loss: Any, best_of: int = 1) -> float:
         """The decrease of the objective required for each exchanged row.
@@ -350,10 +334,7 @@ class Pursuit(Sized):
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
     ) -> Array:
-        """S with the ``size`` rows of largest gain added, and rows of least cost removed.
-
-        The caller adds a constant to the costs, so that rounding errors of small costs vanish.
-        """
+        """S with the ``size`` rows of largest gain added, and rows of least cost removed."""
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(rows, ascending(costs)[leaving:])

@@ -204,7 +204,13 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
         rows = eliminated(form, count, form.ridge or default_ridge(form))
     else:
         rows = rows_of_stage(known[0], known[1], count)
-    found = on_rows(form, rows, rank)
+    return _in_units_of_loss(form, on_rows(form, rows, rank))
+
+
+def _in_units_of_loss(form: Any, found: Factors) -> Factors:
+    """Θ from the Φ of a form."""
+    if form.column_scale is None:
+        return found
     return Factors(found.U, found.V / form.column_scale[:, None])
 
 
@@ -312,10 +318,7 @@ class Auto:
         form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
         if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
             return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
-        found = self(FormLoss(form), rank, rows, columns, seed)
-        if form.column_scale is None:
-            return found
-        return Factors(found.U, found.V / form.column_scale[:, None])
+        return _in_units_of_loss(form, self(FormLoss(form), rank, rows, columns, seed))
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:
