@@ -103,20 +103,8 @@ class Criterion:
     ) -> np.ndarray:
         """The criterion minus that of the zero matrix; infinite near saturation.
 
-        Parameters
-        ----------
-        residual : ndarray
-            Residual sums of squares of the models.
-        null : float
-            Residual sum of squares of the zero matrix.
-        observations : float
-            N.
-        complexity : Complexity
-            Complexity of the same models.
-
-        Returns
-        -------
-        ndarray
+        ``residual`` and ``null`` are the residual sums of squares of the models and of the zero
+        matrix, ``observations`` is N.
         """
         penalty = self.penalty(observations, complexity)
         most_rows = _MAX_ROWS_PER_SAMPLE * observations / complexity.targets

@@ -20,7 +20,6 @@ from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
 from thinrank.core.result import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.losses.profile import profiled
 from thinrank.losses.quadratic import FormLoss
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.tables import Directions, column_changes, directions, error_tables
@@ -158,13 +157,13 @@ class Deviance(HeldOutScore):
     """
 
     training: GeneralizedLinear  # the loss of the training rows, without ridge
+    unforced: GeneralizedLinear  # the same without forced predictors
     index: np.ndarray  # positions of the held-out rows in the data
     X: Design  # held-out rows, centered and scaled like the training rows
     Y: Array
     weight: Array  # of the entries, 0 for missing ones
     offset: Array | None
-    free: Array | None  # free predictors, of shape (h, n_free)
-    intercepts: int = 1  # 0 or 1; the first free predictor is it, the others are forced
+    free: Array | None  # free predictors, of shape (h, n_free); the forced ones are last
 
     def __post_init__(self) -> None:
         self.entries = float(arrays.namespace(self.weight).sum(self.weight))
@@ -182,14 +181,10 @@ class Deviance(HeldOutScore):
     @cached_property
     def total_errors(self) -> np.ndarray:
         """As in the base class."""
-        training, ones = self.training, self.intercepts
-        if self.free is None or training.free is None or self.free.shape[1] == ones:
+        own = self.unforced.null.free
+        if self.free is None or self.free.shape[1] == own.shape[0]:
             return self._null_errors.responses
-        inside = training.Y * 0 if training.offset is None else training.offset
-        free = training.free[:, :ones]
-        y, weights = training.responses, training.weights()
-        own = profiled(training.family, y, weights, inside, free)[0]
-        linear = self.free[:, :ones] @ own
+        linear = self.free[:, : own.shape[0]] @ own
         return self._errors(linear if self.offset is None else linear + self.offset).responses
 
     def _linear(self, factors: Factors | None, rows: Array | None = None) -> Array:

@@ -383,15 +383,17 @@ def _part(
     X_out = moved.applied_to(take_rows(X, outside), basis_out)
     if isinstance(loss, GeneralizedLinear):
         training, held_out = loss.of_rows(inside), loss.of_rows(outside)
-        inner, outer = training.free, held_out.free
-        if basis is not None:
-            inner, outer = (  # the first free predictor is the intercept
-                xp.concat([cast(Array, free)[:, : int(center)], own], axis=1)
-                for free, own in ((inner, basis.basis), (outer, basis_out))
+        unforced = training = training.with_predictors(X_in, training.free)
+        outer = held_out.free
+        if basis is not None:  # the first free predictor is the intercept
+            inner, outer = (
+                cast(Array, part.free)[:, : int(center)] for part in (training, held_out)
             )
-        training = training.with_predictors(X_in, inner)
+            unforced = training.with_predictors(X_in, inner)
+            training = training.with_predictors(X_in, xp.concat([inner, basis.basis], axis=1))
+            outer = xp.concat([outer, basis_out], axis=1)
         Y = held_out.Y, held_out.weights(), held_out.offset
-        return training, Deviance(training, test, _copied_if_small(X_out), *Y, outer, int(center))
+        return training, Deviance(training, unforced, test, _copied_if_small(X_out), *Y, outer)
     responses = unprojected(loss.Y)
     targets = standardize(take_rows(responses, inside), scale=False, **units)
     training = LeastSquares(X_in, targets.design, sample_weight=weight)
