@@ -24,12 +24,12 @@ def test_pic_by_hand():
 
 
 def test_what_is_not_chosen_costs_no_inflation():
-    pic = Criterion("pic", per_degree=0.0, per_inflation=1.0)
-    assert pic.penalty(1.0, complexity(select_columns=False)) == pytest.approx(4 * log(e * P / 4))
-    assert pic.penalty(1.0, complexity(select_rows=False)) == pytest.approx(3 * log(e * K / 3))
-    assert pic.penalty(1.0, complexity(select_rows=False, select_columns=False)) == 0
+    rows, columns = 4 * log(e * P / 4), 3 * log(e * K / 3)
+    assert complexity(select_columns=False).inflation == pytest.approx(rows)
+    assert complexity(select_rows=False).inflation == pytest.approx(columns)
+    assert complexity(select_rows=False, select_columns=False).inflation == 0
     # all rows, chosen among all, are not free in PIC: log(e·p/p) = 1
-    assert pic.penalty(1.0, complexity(rows=P, select_columns=False)) == pytest.approx(P)
+    assert complexity(rows=P, select_columns=False).inflation == pytest.approx(P)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
@@ -72,7 +72,7 @@ class Evaluation:
 def check_refit_rule(rule: object) -> RefitRule:
     """Return the rule; raise a ValueError if it is unknown."""
     if isinstance(rule, str) and rule in REFIT_RULES:
-        return cast(RefitRule, rule)
+        return rule
     names = ", ".join(f'"{name}"' for name in REFIT_RULES)
     raise ValueError(f"refit_rule must be one of {names}, got {rule!r}")
 

@@ -30,6 +30,11 @@ class Complexity:
     select_rows: bool = True  # False if there is no limit on their number
     select_columns: bool = True
 
+    @property
+    def inflation(self) -> np.ndarray | float:
+        """s₁·log(e·p/s₁) + s₂·log(e·k/s₂), the complexity of the choice of rows and columns."""
+        return self.of_choices(_inflation)
+
     def of_choices(self, cost: Callable[..., np.ndarray]) -> np.ndarray | float:
         """A cost of the choice of the rows, and of that of the columns, where there is one."""
         rows = cost(self.rows, self.features) if self.select_rows else 0.0
@@ -84,7 +89,7 @@ class Criterion:
         """The penalty that is added to N·log(RSS)."""
         N, df = observations, np.asarray(complexity.degrees, dtype=float)
         if self.name == "pic":
-            return self.per_degree * df + self.per_inflation * complexity.of_choices(_inflation)
+            return self.per_degree * df + self.per_inflation * complexity.inflation
         if self.name == "aic":
             return 2.0 * df
         if self.name == "bic":
@@ -136,7 +141,6 @@ def _quoted() -> str:
 
 
 def _inflation(chosen: np.ndarray | int, among: int) -> np.ndarray:
-    """s·log(e·p/s) for s of p."""
     chosen = np.maximum(np.asarray(chosen, dtype=float), 1e-300)
     return chosen * (1 + np.log(among / chosen))
 

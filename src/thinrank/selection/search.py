@@ -396,7 +396,8 @@ class Search:
         """Fit with exchanges, move to better predicted points, then try half as many rows again."""
         best = self._descend(self.evaluate([start])[0])
         for _ in range(_MOST):
-            point = self._space.with_rows(best.sizes, self._space.more_rows(best.sizes.rows))
+            more = self._space.rows_near(best.sizes.rows + (best.sizes.rows + 1) // 2)
+            point = self._space.with_rows(best.sizes, more)
             if point in self._known:
                 return
             found = self._descend(self.evaluate([point], best)[0])
@@ -493,5 +494,5 @@ class Search:
             if record.sizes == point.sizes and record.search_round == self._round:
                 scores = tuple(float(part) for part in parts)
                 self.records[i] = replace(record, objective=score, split_scores=scores)
-        sums = {"errors": errors, "row_errors": rows, "responses": responses}
+        sums: dict[str, Any] = {"errors": errors, "row_errors": rows, "responses": responses}
         return replace(point, score=score, parts=parts, **sums)

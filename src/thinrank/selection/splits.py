@@ -396,8 +396,8 @@ def _part(
         return training, Deviance(training, unforced, test, _copied_if_small(X_out), *Y, outer)
     responses = unprojected(loss.Y)
     targets = standardize(take_rows(responses, inside), scale=False, **units)
-    training = LeastSquares(X_in, targets.design, sample_weight=weight)
-    training.hold_for_search()
+    squares = LeastSquares(X_in, targets.design, sample_weight=weight)
+    squares.hold_for_search()
     roots, total = None, float(len(test))
     if loss.sample_weight is not None:
         roots = xp.sqrt(arrays.take_rows(loss.sample_weight, outside))
@@ -407,7 +407,7 @@ def _part(
     means_only = Transformed(rows, roots, targets.center).columns(everything)
     Y_out = Transformed(targets.applied_to(rows, basis_out), roots).columns(everything)
     X_out = _copied_if_small(Transformed(X_out, roots))
-    return training, SquaredError(test, X_out, Y_out, total, means_only)
+    return squares, SquaredError(test, X_out, Y_out, total, means_only)
 
 
 def is_small(rows: int, columns: int, itemsize: int) -> bool:

@@ -201,10 +201,7 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
 
     ``known``: rows and costs of a stage of elimination with at least ``count`` rows, or None.
     """
-    if known is None:
-        rows = eliminated(form, count)
-    else:
-        rows = rows_of_stage(known[0], known[1], count)
+    rows = eliminated(form, count) if known is None else rows_of_stage(known[0], known[1], count)
     return _in_units_of_loss(form, on_rows(form, rows, rank))
 
 
