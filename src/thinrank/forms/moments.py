@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -153,61 +153,6 @@ class IdentityForm(HeldCross):
         """H[:, rows] @ U − C @ V."""
         image = arrays.scatter_rows((1 + self.ridge) * U, rows, self.shape[0])
         return image if V is None else image - self._cross @ V
-
-
-class TrainingRows(NamedTuple):
-    """The form of the training rows of a split, and their units."""
-
-    form: GramForm  # without ridge, centered and scaled by their own means and root mean squares
-    center_x: Array  # their means in the units of the form of all rows; zero without centering
-    center_y: Array
-    # (n_features,) factors of the columns of X: ones without scaling, and zero for constant columns
-    inverse_scale: Array
-
-
-def without_rows(
-    whole: GramForm, X_out: Design, Y_out: Design, roots: Array, *, center: bool, scale: bool
-) -> TrainingRows:
-    """The form of the rows that remain when some are left out, from that of all rows.
-
-    Without the h rows A of X and B of Y, the others have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
-    centering, all rows sum to zero: with the sums a and b of A and B the means of the others are
-    −a/n' and −b/n', n' = n − h, and a·aᵀ/n' and a·bᵀ/n' are subtracted as well.
-    """
-    xp = arrays.namespace(whole.prototype)
-    samples = whole.samples - float(xp.sum(roots * roots))
-    sum_x, sum_y = X_out.transposed_product(roots), Y_out.transposed_product(roots)
-    if not center:
-        sum_x, sum_y = sum_x * 0, sum_y * 0
-    center_x, center_y = -sum_x / samples, -sum_y / samples
-    squares_out = arrays.norm(Y_out.column_norms()) ** 2
-    left = whole.samples * whole.constant - squares_out - arrays.inner(sum_y, -center_y)
-    diagonal_out = X_out.column_norms() ** 2 - sum_x * center_x
-    mean_squares = (whole.samples * whole.diagonal() - diagonal_out) / samples
-    inverse_scale = _inverse_scale(xp.clip(mean_squares, min=0.0), whole, samples, scale)
-    everything = arrays.indices(range(whole.shape[0]), whole.prototype)
-    block = X_out.columns(everything)
-    gram = whole.samples * whole.gram(everything) - block.T @ block
-    gram += sum_x[:, None] * center_x
-    gram *= (inverse_scale / samples)[:, None]
-    gram *= inverse_scale
-    responses = Y_out.columns(arrays.indices(range(whole.shape[1]), whole.prototype))
-    cross = whole.samples * whole.cross_columns(0, whole.shape[1])
-    cross -= X_out.transposed_product(responses)
-    cross += sum_x[:, None] * center_y
-    cross *= (inverse_scale / samples)[:, None]
-    form = GramForm(gram, cross, max(left, 0.0) / samples, samples)
-    return TrainingRows(form, center_x, center_y, inverse_scale)
-
-
-def _inverse_scale(mean_squares: Array, whole: GramForm, samples: float, scale: bool) -> Array:
-    """One over the scales of the columns; zero for columns that are constant up to rounding."""
-    xp = arrays.namespace(mean_squares)
-    rounding = 1e3 * arrays.eps(mean_squares) * whole.samples / samples
-    live = mean_squares > rounding * whole.diagonal()
-    mean_squares = xp.where(live, mean_squares, mean_squares * 0)
-    units = mean_squares if scale else xp.astype(live, mean_squares.dtype)
-    return xp.sqrt(arrays.divide_or_zero(1.0, units))
 
 
 FormName = Literal["auto", "direct", "gram"]

@@ -22,7 +22,7 @@ from thinrank.losses.profile import Prepared, is_perfect, profiled
 
 # With at most this fraction of the entries missing, fits on responses that are completed by a fit
 # are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
-_FEW_MISSING = 0.25
+FEW_MISSING = 0.25
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
 # Number of points whose fitted values are kept: the current fit and a trial.
@@ -308,7 +308,7 @@ class GeneralizedLinear:
         xp = arrays.namespace(self.prototype)
         share = xp.sum(self.weights(), axis=0) / self.samples
         share = arrays.divide_or_zero(share, xp.max(self.entry_weight, axis=0))
-        return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
+        return float(xp.mean(share)) >= 1 - FEW_MISSING and float(xp.min(share)) > 0.5
 
     def mean_curvatures(self, point: Point) -> Array:
         """Mean over the samples of the curvatures of every response."""

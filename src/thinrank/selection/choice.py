@@ -8,23 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from thinrank.core.result import Record, Sizes
+from thinrank.selection.scores import Errors
 from thinrank.solvers.row_fit import Fit
 
 RefitRule = Literal["best", "one_se", "thinnest"]
 
-REFIT_RULES: tuple[RefitRule, ...] = ("best", "one_se", "thinnest")
+REFIT_RULES: tuple[RefitRule, ...] = get_args(RefitRule)
 
 # Allowed increase of the score, relative to that of the best model, for a model with almost no
 # predictors. On the development sets 2 % in place of 1 % cost 1 % of the error on new rows.
 _LIMITS = {"best": 0.01, "thinnest": 0.1, "one_se": 0.01}
 # A model is thin if it has at most this number of predictors per sample. Rule of thumb.
-_THIN = 0.25
+THIN = 0.25
 # Allowed increase of the score for a model with fewer responses: number of standard errors of the
 # difference, and its largest value relative to the score of the best model. In one of twelve
 # simulations one response too many decreased the error by chance, by at most 0.7 % and 1.4 standard
@@ -46,27 +47,6 @@ _CLEARLY_BETTER = 0.15
 _CLEARLY_WORSE = 2.0
 
 
-class ResponseErrors(NamedTuple):
-    """Squared errors, or deviances, of each response, summed over all held-out rows."""
-
-    errors: np.ndarray  # of the model, of shape (n_targets,)
-    totals: np.ndarray  # of the model without any predictor
-
-    @classmethod
-    def of(cls, splits: Sequence[Any], errors: Sequence[Any]) -> ResponseErrors | None:
-        """Sums over splits, of which each has its errors; None without held-out rows."""
-        if errors[0] is None:
-            return None
-        return cls(
-            np.sum([each.responses for each in errors], axis=0),
-            np.sum([split.score.total_errors for split in splits], axis=0),
-        )
-
-    def plus(self, other: ResponseErrors) -> ResponseErrors:
-        """Sums over the rows of both."""
-        return ResponseErrors(*(one + two for one, two in zip(self, other, strict=True)))
-
-
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """A model that was fitted in every split."""
@@ -79,17 +59,20 @@ class Evaluation:
     # scores of other ranks and numbers of columns on the rows of the fits, of shape (q, n_targets)
     table: np.ndarray = field(repr=False)
     seconds: float
+    # errors of the splits, None without held-out rows
+    errors: tuple[Errors | None, ...] = field(default=(), repr=False)
     # mean error of every row when it was held out, nan for rows that never were; None if the rows
     # are not in memory, or not held out
     row_errors: np.ndarray | None = field(default=None, repr=False)
-    responses: ResponseErrors | None = field(default=None, repr=False)
+    # errors of the responses, and those without any predictor, summed over all held-out rows; of
+    # shape (2, n_targets)
+    responses: np.ndarray | None = field(default=None, repr=False)
 
 
 def check_refit_rule(rule: object) -> RefitRule:
     """Return the rule; raise a ValueError if it is unknown."""
-    for known in REFIT_RULES:
-        if isinstance(rule, str) and rule == known:
-            return known
+    if isinstance(rule, str) and rule in REFIT_RULES:
+        return rule
     names = ", ".join(f'"{name}"' for name in REFIT_RULES)
     raise ValueError(f"refit_rule must be one of {names}, got {rule!r}")
 
@@ -119,7 +102,7 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int
         times = float(stdtrit(freedom, ndtr(_EVIDENCE)))
         return min(max(error, _CLEARLY_BETTER * other.score), times * error)
     allowed = 0.0
-    thin = rule == "best" and best.sizes.rows <= _THIN * samples
+    thin = rule == "best" and best.sizes.rows <= THIN * samples
     if other.sizes.rows < best.sizes.rows and not thin:
         allowed = (1.0 - other.sizes.rows / best.sizes.rows) * _LIMITS[rule] * best.score
     if other.sizes.columns < best.sizes.columns:

@@ -33,14 +33,10 @@ class Complexity:
     @property
     def inflation(self) -> np.ndarray | float:
         """s₁·log(e·p/s₁) + s₂·log(e·k/s₂), the complexity of the choice of rows and columns."""
-        return self._over_choices(_inflation)
+        return self.of_choices(_inflation)
 
-    @property
-    def log_choices(self) -> np.ndarray | float:
-        """Logarithm of the number of ways to choose the rows and columns."""
-        return self._over_choices(_log_binomial)
-
-    def _over_choices(self, cost: Callable[..., np.ndarray]) -> np.ndarray | float:
+    def of_choices(self, cost: Callable[..., np.ndarray]) -> np.ndarray | float:
+        """A cost of the choice of the rows, and of that of the columns, where there is one."""
         rows = cost(self.rows, self.features) if self.select_rows else 0.0
         return rows + cost(self.columns, self.targets) if self.select_columns else rows
 
@@ -102,7 +98,7 @@ class Criterion:
             growth = max(float(np.log(max(np.log(N), 1.0))), 1.0)
             return growth * np.log(max(complexity.features * complexity.targets, 2)) * df
         if self.name == "ebic":
-            return np.log(N) * df + 2.0 * complexity.log_choices
+            return np.log(N) * df + 2.0 * complexity.of_choices(_log_binomial)
         left = 1.0 - df / N
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(left > 0, -2.0 * N * np.log(np.maximum(left, 1e-300)), np.inf)
@@ -112,20 +108,8 @@ class Criterion:
     ) -> np.ndarray:
         """The criterion minus that of the zero matrix; infinite near saturation.
 
-        Parameters
-        ----------
-        residual : ndarray
-            Residual sums of squares of the models.
-        null : float
-            Residual sum of squares of the zero matrix.
-        observations : float
-            N.
-        complexity : Complexity
-            Complexity of the same models.
-
-        Returns
-        -------
-        ndarray
+        ``residual`` and ``null`` are the residual sums of squares of the models and of the zero
+        matrix, ``observations`` is N.
         """
         penalty = self.penalty(observations, complexity)
         most_rows = _MAX_ROWS_PER_SAMPLE * observations / complexity.targets
@@ -162,5 +146,6 @@ def _inflation(chosen: np.ndarray | int, among: int) -> np.ndarray:
 
 
 def _log_binomial(chosen: np.ndarray | int, among: int) -> np.ndarray:
+    """Logarithm of the number of ways to choose s of p."""
     chosen = np.asarray(chosen, dtype=float)
     return gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)

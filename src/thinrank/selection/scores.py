@@ -15,12 +15,11 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
 from thinrank.core.result import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.losses.profile import profiled
 from thinrank.losses.quadratic import FormLoss
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.tables import Directions, column_changes, directions, error_tables
@@ -29,6 +28,8 @@ from thinrank.solvers.row_fit import Fit
 # A prediction is perfect if its error is at most this fraction of the error of the means, which may
 # be due to rounding.
 _PERFECT = 1e-10
+
+
 # A response is taken to be explained up to this fraction at most by an approximation of a deviance,
 # which can be too low. The noise is limited in the same way, at a tenth of the standard deviation.
 _MIN_LEFT = 0.01
@@ -81,65 +82,37 @@ class HeldOutScore(Score):
         return self.errors(None).responses
 
 
-@dataclass(frozen=True, eq=False)
-class ForcedRows:
-    """Forced predictors of held-out rows, and what they explain in the training rows."""
-
-    basis: Array  # that of the training rows in the held-out rows, times the roots of the weights
-    loadings_x: Array  # of the training rows, of shape (r, n_features)
-    loadings_y: Array
-
-
 @dataclass(eq=False)
 class SquaredError(HeldOutScore):
-    """Mean squared error of held-out rows."""
+    """Mean squared error of held-out rows, which are multiplied by the roots of their weights."""
 
     index: np.ndarray  # positions of the rows in the data
-    X: Design  # the rows, multiplied by the roots of their weights
-    Y: Design
-    roots: Array  # of the weights, of shape (h,)
-    center_x: Array  # means of the predictors in the training rows
-    inverse_scale: Array  # one over their scales
-    center_y: Array
-    forced: ForcedRows | None = None
+    X: Design  # centered and scaled like the training rows
+    targets: Array  # likewise, without what forced predictors explain
+    weight: float  # sum of the weights
+    centered: Array  # the responses with what forced predictors explain
 
     def __post_init__(self) -> None:
-        everything = arrays.indices(range(self.Y.shape[1]), self.roots)
-        self._targets = self.Y.columns(everything) - self.roots[:, None] * self.center_y
-        weight = arrays.norm(self.roots) ** 2
-        if not weight > 0:
+        if not self.weight > 0:
             raise ValueError("cv leaves no held-out rows of positive weight in a split")
-        self.entries = self.Y.shape[1] * weight
-        self._without = self._targets
-        if self.forced is not None:
-            self._targets = self._targets - self.forced.basis @ self.forced.loadings_y
-        self.null = arrays.norm(self._targets) ** 2 / self.entries
+        self.entries = self.targets.shape[1] * self.weight
+        self.null = arrays.norm(self.targets) ** 2 / self.entries
 
     def errors(self, fit: Fit | None) -> Errors:
         """Squared errors of the held-out rows and of the responses."""
-        residual = self._targets
-        if fit is not None:
-            residual = residual - (self._predictors(fit.rows) @ fit.U) @ fit.Q.T
-        return _sums(residual)
+        if fit is None:
+            return _sums(self.targets)
+        return _sums(self.targets - (self.X.columns(fit.rows) @ fit.U) @ fit.Q.T)
 
     @cached_property
     def total_errors(self) -> np.ndarray:
         """As in the base class."""
-        return _sums(self._without).responses
+        return _sums(self.centered).responses
 
     def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
         """As in the base class."""
-        image = self._predictors(rows) @ map
-        return image.T @ self._targets, image.T @ image, self.null, None
-
-    def _predictors(self, rows: Array) -> Array:
-        """The held-out rows of some predictors, centered and scaled like the training rows."""
-        X = self.X.columns(rows)
-        X -= self.roots[:, None] * arrays.take_rows(self.center_x, rows)
-        if self.forced is not None:
-            X -= self.forced.basis @ arrays.take_columns(self.forced.loadings_x, rows)
-        X *= arrays.take_rows(self.inverse_scale, rows)
-        return X
+        image = self.X.columns(rows) @ map
+        return image.T @ self.targets, image.T @ image, self.null, None
 
 
 def _double(x: Array) -> np.ndarray:
@@ -184,13 +157,13 @@ class Deviance(HeldOutScore):
     """
 
     training: GeneralizedLinear  # the loss of the training rows, without ridge
+    unforced: GeneralizedLinear  # the same without forced predictors
     index: np.ndarray  # positions of the held-out rows in the data
     X: Design  # held-out rows, centered and scaled like the training rows
     Y: Array
     weight: Array  # of the entries, 0 for missing ones
     offset: Array | None
-    free: Array | None  # free predictors, of shape (h, n_free)
-    intercepts: int = 1  # 0 or 1; the first free predictor is it, the others are forced
+    free: Array | None  # free predictors, of shape (h, n_free); the forced ones are last
 
     def __post_init__(self) -> None:
         self.entries = float(arrays.namespace(self.weight).sum(self.weight))
@@ -208,14 +181,10 @@ class Deviance(HeldOutScore):
     @cached_property
     def total_errors(self) -> np.ndarray:
         """As in the base class."""
-        training, ones = self.training, self.intercepts
-        if self.free is None or training.free is None or self.free.shape[1] == ones:
+        own = self.unforced.null.free
+        if self.free is None or self.free.shape[1] == own.shape[0]:
             return self._null_errors.responses
-        inside = training.Y * 0 if training.offset is None else training.offset
-        free = training.free[:, :ones]
-        y, weights = training.responses, training.weights()
-        own = profiled(training.family, y, weights, inside, free)[0]
-        linear = self.free[:, :ones] @ own
+        linear = self.free[:, : own.shape[0]] @ own
         return self._errors(linear if self.offset is None else linear + self.offset).responses
 
     def _linear(self, factors: Factors | None, rows: Array | None = None) -> Array:
@@ -278,29 +247,63 @@ class HeldOutLoss(Score):
 
 @dataclass(eq=False)
 class CriterionScore(Score):
-    """A criterion on the rows that models are fitted to, relative to the zero matrix."""
+    """A criterion on the rows that models are fitted to, relative to the zero matrix.
 
-    form: QuadraticForm  # without ridge
+    For families without a scale, such as counts and probabilities, it is built from the deviance.
+    Where the responses of a family have noise levels of their own (Gaussian and Huber families),
+    Σⱼ mⱼ·log(RSSⱼ) takes the place of N·log(RSS), with mⱼ entries of response j. In 8 simulations
+    with 20 % of the entries missing the error of PIC was .31 with it and .36 without.
+    """
+
+    loss: Any  # of the rows, without ridge
     criterion: Criterion
     select_rows: bool
     select_columns: bool
 
+    def __post_init__(self) -> None:
+        loss, self._entries = self.loss, None
+        self._form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
+        family = getattr(loss, "family", None)  # None for least squares
+        self._from_deviance = family is not None and not family.units
+        if family is not None and family.units:
+            self._entries = np.count_nonzero(arrays.to_numpy(loss.weights()) > 0, axis=0)
+
     def tables(self, known: Directions, form: Any) -> np.ndarray:
         """The criterion of all ranks and numbers of columns, of shape (1, q, k)."""
         inner, complexity = self._complexity(known, form)
+        if self._entries is not None:
+            weights = _double(known.weights)
+            changes = column_changes(weights, weights, inner)
+            return self._penalised(self._residuals(_double(form.constants) + changes), complexity)
         changes = error_tables(known, known.weights, arrays.from_numpy(inner, known.weights))
-        residual = self.form.samples * (form.with_ridge(0.0).constant + changes)
+        residual = form.samples * (form.with_ridge(0.0).constant + changes)
         return self._penalised(residual, complexity)
 
     def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, None]:
-        """The criterion of a fit: the entry of the table of the columns in use."""
-        if fit is None or fit.columns.shape[0] == 0:
+        """The criterion of a fit, without the ridge in its objective."""
+        if fit is None or fit.U.shape[1] == 0:
             return self.null, None
-        form = self.form.with_ridge(sizes.ridge)
-        known = fit_directions(fit, sizes.rank, fit.columns)
+        rows, root, whitened = (x[None, ...] for x in (fit.rows, fit.root, fit.whitened))
+        known = directions(rows, root, whitened, sizes.rank, fit.columns[None, :])
         if known.weights.shape[1] == 0:
             return self.null, None
-        return float(self.tables(known, form)[0, -1, sizes.columns - 1]), None
+        form = self.loss.majorizer(fit.factors).with_ridge(sizes.ridge)
+        _, complexity = self._complexity(known, form)
+        degrees = np.asarray(complexity.degrees)[-1, sizes.columns - 1]
+        complexity = replace(complexity, degrees=degrees, columns=sizes.columns)
+        total = form.samples * (2 * fit.objective - sizes.ridge * fit.factors.norm() ** 2)
+        if self._entries is not None:
+            total = self._residuals(2 * _double(self.loss.at(fit.factors).values))[-1]
+        return float(self._penalised(np.asarray(total), complexity)), None
+
+    def _residuals(self, deviances: np.ndarray) -> np.ndarray:
+        """Sums of squares with the same logarithms, for 1, 2, … columns, the best ones first."""
+        form = self._form
+        null = _double(form.constants)
+        left = np.maximum(deviances, _MIN_LEFT * null)
+        left = np.where(null > 0, left / np.where(null > 0, null, 1.0), 1.0)
+        gains = np.cumsum(np.sort(self._entries * np.log(left), axis=-1), axis=-1)
+        return form.samples * form.constant * np.exp(gains / form.observations)
 
     def _complexity(self, known: Directions, form: Any) -> tuple[np.ndarray, Complexity]:
         """Inner products of the directions without the ridge, and degrees of freedom.
@@ -319,98 +322,22 @@ class CriterionScore(Score):
         ranks, columns = np.arange(1, q + 1)[:, None], np.arange(1, k + 1)[None, :]
         shrunk = np.cumsum(np.diag(inner))[:, None]
         degrees = shrunk * columns + np.maximum(rows - shrunk, 0.0) * ranks
+        if self._entries is not None:
+            # counted as in the AIC for small samples (Hurvich & Tsai 1989), since every response
+            # has its own noise level
+            entries = float(np.mean(self._entries))
+            left = entries - degrees / columns - 1
+            degrees = degrees * np.where(left > 0, entries / np.maximum(left, 1e-9), 1e9)
         selects = self.select_rows, self.select_columns
-        return inner[None], Complexity(degrees, count, columns, *self.form.shape, *selects)
+        return inner[None], Complexity(degrees, count, columns, form.shape[0], k, *selects)
 
     def _penalised(self, residual: np.ndarray, complexity: Complexity) -> np.ndarray:
-        null = self.form.samples * self.form.constant
-        return self.criterion.scores(residual, null, self.form.observations, complexity)
-
-
-@dataclass(eq=False)
-class DevianceCriterion(CriterionScore):
-    """A criterion that is built from the deviance of the rows that models are fitted to.
-
-    Where the noise has a scale that is estimated (Gaussian and Huber families), the sum of the
-    logarithms of the deviances of the responses, times their numbers of entries, takes its place.
-    It is the likelihood of responses with a noise level each.
-    """
-
-    training: GeneralizedLinear  # without ridge
-
-    def __post_init__(self) -> None:
-        weight = self.training.weights()
-        xp = arrays.namespace(weight)
-        self._entries = arrays.to_numpy(xp.sum(xp.astype(weight > 0, weight.dtype), axis=0))
-
-    def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, None]:
-        """The criterion, with the deviances of the fit itself."""
-        if fit is None or fit.U.shape[1] == 0:
-            return self.null, None
-        known = fit_directions(fit, sizes.rank, fit.columns)
-        if known.weights.shape[1] == 0:
-            return self.null, None
-        form = self.training.majorizer(fit.factors).with_ridge(sizes.ridge)
-        _, complexity = self._complexity(known, form)
-        values = 2 * _double(self.training.at(fit.factors).values)
-        total = self._residuals(values[None, :])[:, -1:]
-        if not self.training.family.units:
-            total = np.asarray([[self.form.samples * float(np.sum(values))]])
-        degrees = np.broadcast_to(complexity.degrees, known.weights.shape[1:])
-        degrees = degrees[-1:, sizes.columns - 1 : sizes.columns]
-        complexity = replace(complexity, degrees=degrees, columns=sizes.columns)
-        return float(self._penalised(total, complexity)[0, 0]), None
-
-    def tables(self, known: Directions, form: Any) -> np.ndarray:
-        """As in the base class."""
-        if not self.training.family.units:
-            return super().tables(known, form)
-        inner, complexity = self._complexity(known, form)
-        weights = arrays.to_numpy(known.weights)
-        changes = column_changes(weights, weights, inner)
-        return self._penalised(self._residuals(_double(form.constants) + changes), complexity)
-
-    def _residuals(self, deviances: np.ndarray) -> np.ndarray:
-        """Sums of squares with the same logarithms, for 1, 2, … columns, the best ones first.
-
-        The criterion of least squares has N·log(RSS), this one Σⱼ mⱼ·log(RSSⱼ).
-        """
-        form: Any = self.form
-        null = _double(form.constants)[None, :]
-        left = np.maximum(deviances, _MIN_LEFT * null)
-        left = np.where(null > 0, left / np.where(null > 0, null, 1.0), 1.0)
-        gains = np.cumsum(np.sort(self._entries * np.log(left), axis=-1), axis=-1)
-        return form.samples * form.constant * np.exp(gains / form.observations)
-
-    def _complexity(self, known: Directions, form: Any) -> tuple[np.ndarray, Complexity]:
-        """The complexity, with degrees of freedom as in the AIC for small samples.
-
-        With d degrees of freedom and m entries per response they are counted m/(m − d − 1) times
-        (Hurvich & Tsai 1989), since every response has its own noise level.
-        """
-        inner, complexity = super()._complexity(known, form)
-        if not self.training.family.units:
-            return inner, complexity
-        degrees = np.asarray(complexity.degrees, dtype=float)
-        entries = float(np.mean(self._entries))
-        left = entries - degrees / np.asarray(complexity.columns) - 1
-        times = np.where(left > 0, entries / np.maximum(left, 1e-9), 1e9)
-        return inner, replace(complexity, degrees=degrees * times)
-
-    def _penalised(self, residual: np.ndarray, complexity: Complexity) -> np.ndarray:
-        scores = super()._penalised(residual, complexity)
-        if self.training.family.units:
+        null, observations = self._form.samples * self._form.constant, self._form.observations
+        scores = self.criterion.scores(residual, null, observations, complexity)
+        if not self._from_deviance:
             return scores
-        penalty = self.criterion.penalty(self.form.observations, complexity)
-        deviance = residual - self.form.samples * self.form.constant
-        return np.where(np.isfinite(scores), deviance + penalty, np.inf)
-
-
-def fit_directions(fit: Fit, most: int, columns: Array | None = None) -> Directions:
-    """The leading directions of a fit, of all columns or of some."""
-    root, whitened = fit.root[None, ...], fit.whitened[None, ...]
-    own = None if columns is None else columns[None, :]
-    return directions(fit.rows[None, :], root, whitened, most, own)
+        penalty = self.criterion.penalty(observations, complexity)
+        return np.where(np.isfinite(scores), residual - null + penalty, np.inf)
 
 
 def tables_of(

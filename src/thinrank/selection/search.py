@@ -25,9 +25,9 @@ from thinrank.core.journal import recalled, stop_recording
 from thinrank.core.resources import one_use_of_cores
 from thinrank.core.result import Callback, Record, Sizes
 from thinrank.selection.choice import (
+    THIN,
     Evaluation,
     RefitRule,
-    ResponseErrors,
     chosen_model,
     contenders,
     largest_allowance,
@@ -47,13 +47,10 @@ _NEAR, _CLOSE = 0.05, 0.02
 _STEPS = 20
 # Largest number of moves, and number of the best models that are evaluated on all partitions.
 _MOST = 6
-# Exchanges begin with this number of rows per sample, or more. In the paper's two-way weak setting,
-# with 10 of 100 rows, beginning with the best points of the tables alone, which often have fewer
-# than 5, cost 6 % of the error.
-_BEGIN = 0.25
 # A move is made if it is predicted to decrease the score by this fraction: less than the choice
 # between models allows.
 _WORTH = 0.001
+
 # Steps of moves without tables, from coarse to fine: factors of rows, columns and rank, and numbers
 # of positions in the list of ridges.
 _MOVES = ((2.0, 6), (1.4, 3), (1.0, 1))
@@ -295,9 +292,13 @@ class Search:
         return list(dict.fromkeys(some))[:_MOST]
 
     def _first_exchanged(self, tables: Sequence[Table]) -> Sizes:
-        """The best point with enough rows to begin exchanges with: what fewer do is predicted."""
+        """The best point with enough rows to begin exchanges with: what fewer do is predicted.
+
+        In the paper's two-way weak setting, with 10 of 100 rows, beginning with the best points of
+        the tables alone, which often have fewer than 5, cost 6 % of the error.
+        """
         ranked = sorted(self._best_by_rows(tables).items())
-        least = min(_BEGIN * self._space.samples, ranked[-1][0] if ranked else 0)
+        least = min(THIN * self._space.samples, ranked[-1][0] if ranked else 0)
         points = [point for rows, (_, point) in ranked if rows >= least]
         return (points or self._proposed(tables))[0]._replace(exchange=True)
 
@@ -325,8 +326,9 @@ class Search:
             table = np.empty((0, 0))
             if sizes.rank > 0 and not isinstance(self._splits[0], TaskSplit):
                 table = fit_tables(self._splits, fits, [sizes.ridge], int(self._space.ranks[-1]))[0]
-            sums, seconds = self._errors(self._splits, errors), time.perf_counter() - began
-            self._keep(Evaluation(sizes, mean_score(scores), scores, fits, table, seconds, *sums))
+            sums, seconds = self._sums(self._splits, errors), time.perf_counter() - began
+            score = mean_score(scores)
+            self._keep(Evaluation(sizes, score, scores, fits, table, seconds, errors, *sums))
         return [self._known[sizes] for sizes in points]
 
     def _keep(self, evaluation: Evaluation) -> None:
@@ -350,20 +352,21 @@ class Search:
         if self._callback is not None and self._callback(record):
             raise StopSearch
 
-    def _errors(
+    def _sums(
         self, splits: Sequence[Split], errors: Sequence[Any]
-    ) -> tuple[np.ndarray | None, ResponseErrors | None]:
-        """Mean errors of rows over the splits that hold them out, and errors of the responses."""
-        responses = ResponseErrors.of(splits, errors)
-        if any(each is None or each.rows is None for each in errors):
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Mean errors of rows over the splits that hold them out, and sums for the responses."""
+        if errors[0] is None:
+            return None, None
+        pairs: list[Any] = [(s.score, own) for s, own in zip(splits, errors, strict=True)]
+        responses = np.sum([(own.responses, score.total_errors) for score, own in pairs], axis=0)
+        if errors[0].rows is None:
             return None, responses
-        total, times = np.zeros(self._rows), np.zeros(self._rows)
-        for split, each in zip(splits, errors, strict=True):
-            score: Any = split.score
-            total[score.index] += each.rows * (len(each.rows) / score.entries)
-            times[score.index] += 1
-        with np.errstate(invalid="ignore"):
-            return total / times, responses
+        index = np.concatenate([score.index for score, _ in pairs])
+        scaled = [own.rows * (len(own.rows) / score.entries) for score, own in pairs]
+        total = np.bincount(index, np.concatenate(scaled), self._rows)
+        with np.errstate(invalid="ignore"):  # rows that are never held out
+            return total / np.bincount(index, minlength=self._rows), responses
 
     def _in_parallel(
         self, work: Callable[..., Any], jobs: list[tuple[Any, ...]], text: str = ""
@@ -393,7 +396,8 @@ class Search:
         """Fit with exchanges, move to better predicted points, then try half as many rows again."""
         best = self._descend(self.evaluate([start])[0])
         for _ in range(_MOST):
-            point = self._space.with_rows(best.sizes, self._space.more_rows(best.sizes.rows))
+            more = self._space.rows_near(best.sizes.rows + (best.sizes.rows + 1) // 2)
+            point = self._space.with_rows(best.sizes, more)
             if point in self._known:
                 return
             found = self._descend(self.evaluate([point], best)[0])
@@ -466,31 +470,29 @@ class Search:
         some = [e for e in ranked if e.sizes in proposed]
         some += [e for e in [self.chosen, *ranked[:_MOST]] if e not in some]
         self._finalists = contenders(self._rule, some, self._rows)
-        for splits in self._partitions[1:]:
+        splits = list(self._splits)
+        for partition in self._partitions[1:]:
             if len(self._finalists) == 1:
                 return
+            splits += partition
             self._finalists = [self._confirmed(e, splits) for e in self._finalists]
             self._finalists = contenders(self._rule, self._finalists, self._rows)
 
     def _confirmed(self, point: Evaluation, splits: Sequence[Split]) -> Evaluation:
-        """A model with its scores on further splits added, also in its record."""
+        """A model with its scores on all of the splits, also in its record."""
 
         def scored(split: Split) -> tuple[float, Any]:
             return split.scored(point.sizes, self._solver)[1:]
 
-        jobs = [(split,) for split in splits]
+        jobs = [(split,) for split in splits[len(point.parts) :]]
         key = f"confirmed {tuple(point.sizes)}"
         results = recalled(key, lambda: self._in_parallel(scored, jobs))
-        found, errors = zip(*results, strict=True)
-        parts = (*point.parts, *found)
-        rows, responses = self._errors(splits, errors)
-        if rows is not None and point.row_errors is not None:
-            share = len(splits) / len(parts)
-            rows = share * rows + (1 - share) * point.row_errors
-        responses = point.responses and responses and responses.plus(point.responses)
-        score = mean_score(parts)
+        found, new = zip(*results, strict=True)
+        parts, errors = (*point.parts, *found), (*point.errors, *new)
+        score, (rows, responses) = mean_score(parts), self._sums(splits, errors)
         for i, record in enumerate(self.records):
             if record.sizes == point.sizes and record.search_round == self._round:
                 scores = tuple(float(part) for part in parts)
                 self.records[i] = replace(record, objective=score, split_scores=scores)
-        return replace(point, score=score, parts=parts, row_errors=rows, responses=responses)
+        sums: dict[str, Any] = {"errors": errors, "row_errors": rows, "responses": responses}
+        return replace(point, score=score, parts=parts, **sums)

@@ -88,10 +88,6 @@ class Space:
         wanted = {*range(rows - step, rows // 2, -step), *numbers_of_rows(rows, rows)} - {rows}
         return sorted({self.rows_near(count) for count in wanted} & set(range(rows)), reverse=True)
 
-    def more_rows(self, rows: int) -> int:
-        """The allowed number of rows near half as many again."""
-        return self.rows_near(rows + (rows + 1) // 2)
-
     def rows_near(self, rows: int) -> int:
         """The least allowed number of rows from a given one on, or the largest."""
         least = max(rows, int(self.ranks[0]))

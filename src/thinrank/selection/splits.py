@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -22,18 +22,15 @@ from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.dense import view_rows
 from thinrank.designs.transformed import unprojected
-from thinrank.forms.moments import ProductForm, TrainingRows, without_rows
+from thinrank.forms.moments import ProductForm
 from thinrank.losses import LeastSquares
-from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.losses.quadratic import FormLoss, noise_scale
+from thinrank.losses.generalized_linear import FEW_MISSING, GeneralizedLinear
 from thinrank.minimize import solve
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.scores import (
     CriterionScore,
     Deviance,
-    DevianceCriterion,
     Errors,
-    ForcedRows,
     HeldOutLoss,
     MomentError,
     Score,
@@ -56,7 +53,6 @@ from thinrank.starts.elimination import (
     eliminate,
     eliminated_around,
     first_rows,
-    on_rows,
     penalized_fit,
     rows_of_stage,
 )
@@ -71,15 +67,11 @@ _ENOUGH_PREDICTIONS = 1000
 _MAX_PARTITIONS = 3
 # Data are small if they fit this number of times into the memory budget: a copy costs nothing.
 _PART_OF_BUDGET = 64
-# Entries of the matrices that elimination holds at a time, 32 MB in double precision.
-_BATCH = 1 << 22
 # Tolerances of fits of a search to a loss that is not quadratic, and to squared errors with missing
 # entries. On sets of counts and presences 1e-4 took 1.5 times as long, with the same held-out
 # deviance; with half of the entries missing 1e-3 increased the error from .12 to .17.
-_TOL, _TOL_MISSING = 1e-3, 1e-4
-# With more than this fraction of the entries missing, fits of a search often end with wrong rows
-# unless they try neighboring supports, which takes longer: with 50 % in simulations, not with 15.
-_MANY_MISSING = 0.25
+_TOL = 1e-3
+_TOL_MISSING = _TOL / 10
 
 
 class Split:
@@ -126,10 +118,8 @@ class Split:
 
         If the loss is not quadratic, exchanges of rows begin with those of the fit ``near``.
         """
-        if self._exact:
-            loss: Any = FormLoss(self.form, self.training.noise, sizes.ridge)
-        else:
-            loss = self.training.with_ridge(sizes.ridge)
+        loss = self.training.with_ridge(sizes.ridge)
+        if not self._exact:
             solver = self._quick(solver)
         solver = replace(solver, exchanges=sizes.exchange).sized(*sizes[:3])
         start: Any = functools.partial(self._start, sizes)
@@ -156,18 +146,14 @@ class Split:
     def _start(
         self, sizes: Sizes, loss: Any, rank: int, rows: int, columns: int, seed: int
     ) -> Factors:
-        """The start; elimination for losses that are not quadratic is done once for all sizes."""
+        """The start; elimination is done once for all sizes."""
         start = self._given_start if sizes.exchange else Backward()
-        if not self._exact and isinstance(start, (Auto, Backward)):
-            form: Any = self.form.with_ridge(sizes.ridge)
-            return eliminated_around(form, rows, rank, self._stage_near(sizes))
-        if isinstance(start, Auto):
+        if self._exact and isinstance(start, Auto):
             start = start.suited(loss, rows)
-        if isinstance(start, Backward):
-            known = self._stage_near(sizes)
-            if known is not None:
-                return on_rows(loss.quadratic(), rows_of_stage(*known, rows), rank)
-        return start(loss, rank, rows, columns, seed)
+        if not isinstance(start, (Auto, Backward)):
+            return start(loss, rank, rows, columns, seed)
+        form: Any = self.form.with_ridge(sizes.ridge)
+        return eliminated_around(form, rows, rank, self._stage_near(sizes))
 
     def _stage_near(self, sizes: Sizes) -> tuple[Array, Array] | None:
         """A stage of elimination with the ridge; with one nearby, if rows are exchanged then."""
@@ -179,9 +165,13 @@ class Split:
         return stages[min(larger)] if larger else None
 
     def _quick(self, solver: Pursuit) -> Pursuit:
-        """The solver with the tolerance of a search, and neighbors if many entries are missing."""
+        """The solver with the tolerance of a search, and neighbors if many entries are missing.
+
+        Fits then often end with wrong rows unless they try neighboring supports, which takes
+        longer: with 50 % of the entries missing in simulations, not with 15.
+        """
         n, k = self.training.Y.shape
-        many = self.training.observations < (1 - _MANY_MISSING) * n * k
+        many = self.training.observations < (1 - FEW_MISSING) * n * k
         tol = _TOL_MISSING if self.training.family.quadratic else _TOL
         return replace(solver, tol=max(solver.tol, tol), neighbours=solver.neighbours or many)
 
@@ -217,6 +207,12 @@ PathTables = tuple[list[tuple[int, np.ndarray]], list[tuple[int, Array, Array]]]
 """Numbers of rows with their tables, and all numbers of rows with the rows and their costs."""
 
 
+def _alike(keys: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
+    """The different keys, with the positions of each."""
+    for key in dict.fromkeys(keys):
+        yield key, [i for i, own in enumerate(keys) if own == key]
+
+
 def path_tables(
     jobs: Sequence[tuple[Split, float, Container[int]]], sizes: Sequence[int], most: int
 ) -> list[PathTables]:
@@ -226,13 +222,12 @@ def path_tables(
     curvature, as in fits without ridge.
     """
     found: list[PathTables] = [([], []) for _ in jobs]
-    groups: dict[tuple[int, bool], list[int]] = {}
-    for i, (split, ridge, _) in enumerate(jobs):
-        groups.setdefault((split.first_rows.shape[0], ridge > 0), []).append(i)
-    for (count, shrunk), places in groups.items():
+    keys = [(split.first_rows.shape[0], ridge > 0) for split, ridge, _ in jobs]
+    for (count, shrunk), places in _alike(keys):
         form = jobs[places[0]][0].form
         dual = shrunk and isinstance(form, ProductForm)
-        width = max(_BATCH // max(count * (int(form.samples) if dual else count), 1), 1)
+        entries = count * (int(form.samples) if dual else count)
+        width = max(resources.BLOCK_ENTRIES // max(entries, 1), 1)
         for first in range(0, len(places) if count else 0, width):
             few = places[first : first + width]
             _path_tables([(*jobs[i], found[i]) for i in few], sizes, most)
@@ -274,23 +269,15 @@ def fit_tables(
     """
     if not ridges:
         return []
-    tables: list[list[np.ndarray]] = [[] for _ in ridges]
-    groups: dict[tuple[int, int], list[tuple[Split, Fit]]] = {}
-    for split, fit in zip(splits, fits, strict=True):
-        if fit is None:
-            empty = np.full((1, split.training.shape[1]), split.score.null)
-            for own in tables:
-                own.append(empty)
-        else:
-            key = fit.rows.shape[0], fit.columns.shape[0]
-            groups.setdefault(key, []).append((split, fit))
-    for (_, columns), pairs in groups.items():
-        forms = [
-            form.with_ridge(ridge)
-            for form in (split.form_around(fit) for split, fit in pairs)
-            for ridge in ridges
-        ]
-        each = [pair for pair in pairs for _ in ridges]
+    none = [split for split, fit in zip(splits, fits, strict=True) if fit is None]
+    empty = [np.full((1, split.training.shape[1]), split.score.null) for split in none]
+    tables: list[list[np.ndarray]] = [list(empty) for _ in ridges]
+    pairs = [(split, fit) for split, fit in zip(splits, fits, strict=True) if fit is not None]
+    keys = [(fit.rows.shape[0], fit.columns.shape[0]) for _, fit in pairs]
+    for (_, columns), places in _alike(keys):
+        each = [pairs[i] for i in places for _ in ridges]
+        bare = [split.form_around(fit) for split, fit in each[:: len(ridges)]]
+        forms = [form.with_ridge(ridge) for form in bare for ridge in ridges]
         rows = arrays.namespace(each[0][1].rows).stack([fit.rows for _, fit in each])
         roots, whitened = roots_of(forms, rows)
         scores, arounds = [split.score for split, _ in each], [fit for _, fit in each]
@@ -310,14 +297,11 @@ def forecasts(
     fitted: Sequence[tuple[Split, Fit]], ridge: float, sizes: Sequence[int]
 ) -> np.ndarray:
     """Mean scores for fewer rows, by elimination from fits with their row spaces held fixed."""
-    # fits may have fewer rows than they may have
-    groups: dict[tuple[int, int], list[tuple[Split, Fit]]] = {}
-    for split, fit in fitted:
-        groups.setdefault((fit.rows.shape[0], fit.Q.shape[1]), []).append((split, fit))
     total = np.zeros(len(sizes))
-    for (count, rank), pairs in groups.items():
-        splits, fits = zip(*pairs, strict=True)
-        forms = [split.form_around(fit).with_ridge(ridge) for split, fit in pairs]
+    # fits may have fewer rows than they may have
+    for (count, rank), places in _alike([(fit.rows.shape[0], fit.Q.shape[1]) for _, fit in fitted]):
+        splits, fits = zip(*(fitted[i] for i in places), strict=True)
+        forms = [s.form_around(fit).with_ridge(ridge) for s, fit in zip(splits, fits, strict=True)]
         bases, scores = [fit.Q for fit in fits], [split.score for split in splits]
         rows = arrays.namespace(fits[0].rows).stack([fit.rows for fit in fits])
         stages = eliminate(forms, rows, [count, *sizes], bases)
@@ -338,12 +322,8 @@ def criterion_split(
     seed: int,
 ) -> Split:
     """All rows, with models scored by a criterion."""
-    by = criterion, select_rows, select_columns
-    if "quadratic" in loss.capabilities:
-        form = loss.quadratic()
-        return Split(FormLoss(form, loss.noise), CriterionScore(form, *by), start, seed)
-    form = loss.majorizer(loss.null.factors)
-    return Split(loss, DevianceCriterion(form, *by, loss), start, seed)
+    score = CriterionScore(loss, criterion, select_rows, select_columns)
+    return Split(loss, score, start, seed)
 
 
 def held_out_splits(
@@ -363,100 +343,71 @@ def held_out_splits(
     shape (n_samples, n_forced), are projected out of it; they are projected out of each part anew.
     ``filled`` returns the predictors and the forced ones with missing cells filled from some rows.
     """
-    pairs, held = list(indices), False
-    parts: list[tuple[Any, Score]] = []
+    parts: list[tuple[Any, Score]]
     if "splits" in loss.capabilities:
-        parts = [(training, MomentError(held_out)) for training, held_out in loss.splits(pairs)]
-        pairs = []
-    elif isinstance(loss, LeastSquares):
-        loss.quadratic()  # decides whether XᵀX is kept
-        held = loss.moments.gram_is_held
-    for pair in pairs:
-        X, own = (unprojected(loss.X), forced) if filled is None else filled(pair[0])
-        if isinstance(loss, GeneralizedLinear):
-            given = loss if filled is None else loss.with_predictors(X, loss.free)
-            parts.append(_deviance_part(given, *pair, center, scale, own))
-        elif filled is None and forced is None:
-            make = _downdated_part if held else _own_part
-            parts.append(make(loss, *pair, center, scale))
-        else:
-            squares = LeastSquares(X, unprojected(loss.Y), sample_weight=loss.sample_weight)
-            parts.append(_own_part(squares, *pair, center, scale, own, held))
+        both = loss.splits(list(indices))
+        parts = [(training, MomentError(held_out)) for training, held_out in both]
+    else:
+        given = unprojected(loss.X), forced
+        parts = [
+            _part(loss, *(given if filled is None else filled(train)), train, test, center, scale)
+            for train, test in indices
+        ]
     return [Split(*part, start, seed) for part in parts]
 
 
-def _downdated_part(
-    loss: LeastSquares, train: np.ndarray, test: np.ndarray, center: bool, scale: bool
-) -> tuple[Any, Score]:
-    """A split whose XᵀX and XᵀY are those of all rows minus those of the other rows."""
-    removed = np.setdiff1d(np.arange(loss.X.shape[0]), train)
-    X, Y, roots = _rows(loss, removed)
-    if not float(arrays.norm(roots)) ** 2 < loss.samples * (1 - 1e-9):
-        raise ValueError("cv leaves no training rows of positive weight in a split")
-    training = without_rows(loss.quadratic(), X, Y, roots, center=center, scale=scale)  # type: ignore[arg-type]
-    if not np.array_equal(removed, test):
-        X, Y, roots = _rows(loss, test)
-    units = training.center_x, training.inverse_scale, training.center_y
-    noise = functools.partial(_training_noise, loss, train, training)
-    return FormLoss(training.form, noise), SquaredError(test, X, Y, roots, *units)
-
-
-def _own_part(
-    loss: LeastSquares,
+def _part(
+    loss: Any,
+    X: Design,
+    forced: Array | None,
     train: np.ndarray,
     test: np.ndarray,
     center: bool,
     scale: bool,
-    forced: Array | None = None,
-    hold: bool = False,
 ) -> tuple[Any, Score]:
-    """A split with a regression of its own, for XᵀX too large to be kept or forced predictors."""
-    index = arrays.indices(train.tolist(), loss.prototype)
-    weight = None if loss.sample_weight is None else arrays.take_rows(loss.sample_weight, index)
+    """The loss of the training rows, and the score of the others, in units of the former."""
+    inside, outside = (arrays.indices(rows.tolist(), loss.prototype) for rows in (train, test))
     xp = arrays.namespace(loss.prototype)
+    weight = None if loss.sample_weight is None else arrays.take_rows(loss.sample_weight, inside)
     if weight is not None and not bool(xp.any(weight > 0)):
         raise ValueError("cv leaves no training rows of positive weight in a split")
-    basis = None
+    basis = basis_out = None
     if forced is not None:
-        rows = arrays.take_rows(forced, index)
-        basis = kept_basis(rows, like=loss.prototype, sample_weight=weight, center=center)
+        own = arrays.take_rows(forced, inside)
+        basis = kept_basis(own, like=loss.prototype, sample_weight=weight, center=center)
+        basis_out = basis.of_rows(arrays.take_rows(forced, outside))
     units: dict[str, Any] = {"sample_weight": weight, "center": center, "kept": basis}
     # a copy of the training rows of every split would take four times the memory of X
-    X = standardize(view_rows(loss.X, index), scale=scale, **units)
-    rows_Y = take_rows(loss.Y, index)
-    Y = standardize(rows_Y, scale=False, **units)
-    targets = Transformed(rows_Y, center=Y.center) if basis is None else Y.design
-    rows_X = _copied_if_small(X.design, loss.X.shape[0])
-    training = LeastSquares(rows_X, targets, sample_weight=weight)
-    if rows_X is not X.design and is_small(*loss.shape, 8):
-        training.moments.cross()
-    if hold:
-        training.hold_for_search()
-    p, k = (arrays.zeros((size,), loss.prototype) for size in loss.shape)
-    center_x, center_y = p if X.center is None else X.center, k if Y.center is None else Y.center
-    inverse_scale = p + 1.0 if X.inverse_scale is None else X.inverse_scale
-    held_out, outside = _rows(loss, test), None
-    if forced is not None and basis is not None:
-        roots = held_out[2]
-        own = basis.of_rows(arrays.take_rows(forced, arrays.indices(test.tolist(), roots)))
-        loadings = cast(Array, X.loadings), cast(Array, Y.loadings)
-        outside = ForcedRows(roots[:, None] * own, *loadings)
-    score = SquaredError(test, *held_out, center_x, inverse_scale, center_y, outside)
-    return FormLoss(training.quadratic(), training.noise), score
-
-
-def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRows) -> float:
-    """The noise level, estimated from the training rows."""
-    _, Y, roots = loss.rows(arrays.indices(train.tolist(), loss.prototype))
-    everything = arrays.indices(range(Y.shape[1]), loss.prototype)
-    centred = Y.columns(everything) - roots[:, None] * training.center_y
-    return noise_scale(Dense(centred), training.form.samples)
-
-
-def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:
-    """Rows of X and Y, multiplied by the roots of their weights; X is copied if it is small."""
-    X, Y, roots = loss.rows(arrays.indices(index.tolist(), loss.prototype))
-    return _copied_if_small(X, loss.X.shape[0]), Y, roots
+    moved = standardize(view_rows(X, inside), scale=scale, **units)
+    X_in = _copied_if_small(moved.design)
+    X_out = moved.applied_to(take_rows(X, outside), basis_out)
+    if isinstance(loss, GeneralizedLinear):
+        training, held_out = loss.of_rows(inside), loss.of_rows(outside)
+        unforced = training = training.with_predictors(X_in, training.free)
+        outer = held_out.free
+        if basis is not None:  # the first free predictor is the intercept
+            inner, outer = (
+                cast(Array, part.free)[:, : int(center)] for part in (training, held_out)
+            )
+            unforced = training.with_predictors(X_in, inner)
+            training = training.with_predictors(X_in, xp.concat([inner, basis.basis], axis=1))
+            outer = xp.concat([outer, basis_out], axis=1)
+        Y = held_out.Y, held_out.weights(), held_out.offset
+        return training, Deviance(training, unforced, test, _copied_if_small(X_out), *Y, outer)
+    responses = unprojected(loss.Y)
+    targets = standardize(take_rows(responses, inside), scale=False, **units)
+    squares = LeastSquares(X_in, targets.design, sample_weight=weight)
+    squares.hold_for_search()
+    roots, total = None, float(len(test))
+    if loss.sample_weight is not None:
+        roots = xp.sqrt(arrays.take_rows(loss.sample_weight, outside))
+        total = arrays.norm(roots) ** 2
+    rows = take_rows(responses, outside)
+    everything = arrays.indices(range(loss.shape[1]), loss.prototype)
+    means_only = Transformed(rows, roots, targets.center).columns(everything)
+    Y_out = Transformed(targets.applied_to(rows, basis_out), roots).columns(everything)
+    X_out = _copied_if_small(Transformed(X_out, roots))
+    return squares, SquaredError(test, X_out, Y_out, total, means_only)
 
 
 def is_small(rows: int, columns: int, itemsize: int) -> bool:
@@ -464,41 +415,11 @@ def is_small(rows: int, columns: int, itemsize: int) -> bool:
     return resources.fits(_PART_OF_BUDGET * rows * columns, itemsize)
 
 
-def _copied_if_small(X: Design, rows: int) -> Design:
-    """The design as a dense array, for faster predictions, if one with ``rows`` rows is small."""
-    if is_small(rows, X.shape[1], arrays.itemsize(X.prototype)):
+def _copied_if_small(X: Design) -> Design:
+    """The design as a dense array, for faster predictions, if it is small."""
+    if is_small(*X.shape, arrays.itemsize(X.prototype)):
         return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
     return X
-
-
-def _deviance_part(
-    loss: GeneralizedLinear,
-    train: np.ndarray,
-    test: np.ndarray,
-    center: bool,
-    scale: bool,
-    forced: Array | None,
-) -> tuple[Any, Score]:
-    inside, outside = (arrays.indices(rows.tolist(), loss.prototype) for rows in (train, test))
-    training, held_out = loss.of_rows(inside), loss.of_rows(outside)
-    weight = training.sample_weight
-    basis, inner, outer = None, training.free, held_out.free
-    if forced is not None:
-        rows = arrays.take_rows(forced, inside)
-        basis = kept_basis(rows, like=loss.prototype, sample_weight=weight, center=center)
-        concat = arrays.namespace(loss.prototype).concat
-        owns = basis.basis, basis.of_rows(arrays.take_rows(forced, outside))
-        inner, outer = (  # the first free predictor is the intercept
-            concat([cast(Array, free)[:, : int(center)], own], axis=1)
-            for free, own in zip((inner, outer), owns, strict=True)
-        )
-    X = unprojected(training.X)
-    moved = standardize(X, sample_weight=weight, center=center, scale=scale, kept=basis)
-    training = training.with_predictors(_copied_if_small(moved.design, len(train)), inner)
-    own = None if outer is None else outer[:, int(center) :]
-    X = _copied_if_small(moved.applied_to(unprojected(held_out.X), own), len(test))
-    Y = held_out.Y, held_out.weights(), held_out.offset
-    return training, Deviance(training, test, X, *Y, outer, int(center))
 
 
 # ---------------------------------------------------------------------- rows of the splits

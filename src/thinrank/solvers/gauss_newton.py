@@ -32,7 +32,9 @@ def refitted(
     around = fit.factors if around is None else around
     for _ in range(20):
         if fit.U.shape[1] == 0:
-            return replace(fit, objective=_value_at_zero(loss)) if best is None else best
+            zero = Factors.zero(loss.shape, loss.prototype, rank=1)
+            nothing = replace(fit, objective=loss.value_and_gradient(zero)[0])
+            return nothing if best is None else best
         inner = loss.restrict(fit.rows, fit.columns)
         factors, value = refined(inner, _lowest(inner, fit, around), tol)
         if best is not None and not value < best.objective:
@@ -63,10 +65,6 @@ def _refitted_by_forms(loss: Any, fit: Fit, most_columns: int, tol: float) -> Fi
             break
         best = replace(trial, objective=value)
     return best
-
-
-def _value_at_zero(loss: Any) -> float:
-    return loss.value_and_gradient(Factors.zero(loss.shape, loss.prototype, rank=1))[0]
 
 
 def size_of(loss: Any, objective: float) -> float:

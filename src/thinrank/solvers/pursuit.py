@@ -49,39 +49,6 @@ class ExchangeScores:
     whitened: Array  # (|S|, e) R H_Sj for these rows
 
 
-def exchange_scores(form: QuadraticForm, fit: Fit, free: int) -> ExchangeScores:
-    """Costs of removing the rows of S and gains of adding others, with Q held fixed.
-
-    Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
-    ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
-    which gives lower bounds; the largest gains are computed exactly. All are doubled.
-    """
-    gradient = form.gradient(fit.rows, fit.U, fit.Q)
-    slopes, curvature, costs = arrays.row_norms_squared(gradient), form.diagonal(), fit.costs
-    candidates = outside(fit.rows, form.shape[0])
-    gains = arrays.take_rows(arrays.divide_or_zero(slopes, curvature), candidates)
-    count = min(candidates.shape[0], MANY_ROWS)
-    if candidates.shape[0] > count:
-        if promising(costs, gains, free, 0.0) > count:
-            # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
-            count = 0
-        exact = arrays.namespace(gains).sort(descending(gains, count), stable=False)
-    else:
-        exact = arrays.indices(range(count), gains)
-    rows = arrays.take_rows(candidates, exact)
-    own, steep = arrays.take_rows(curvature, rows), arrays.take_rows(gradient, rows)
-    if count == 0:
-        nothing = arrays.zeros((fit.rows.shape[0], 0), like=gradient)
-        return ExchangeScores(costs, candidates, gains, exact, steep, own, own, nothing)
-    whitened = fit.root @ form.gram_between(fit.rows, rows)
-    left_over = own - arrays.column_norms_squared(whitened)
-    # a column that S explains up to rounding would only make the fit unstable
-    clear = left_over > 1e3 * arrays.eps(own) * own
-    best = arrays.divide_or_zero(arrays.take_rows(slopes, rows), left_over, clear)
-    gains = arrays.put_rows(gains, exact, best)
-    return ExchangeScores(costs, candidates, gains, exact, steep, own, left_over, whitened)
-
-
 def best_pairs(fit: Fit, scores: ExchangeScores, count: int) -> Iterator[tuple[Array, float]]:
     """Single exchanges, those that decrease the objective most with Q held fixed.
 
@@ -279,6 +246,7 @@ class Pursuit(Sized):
     def _improved(self, form: QuadraticForm, state: Fit, loss: Any = None) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none.
 
+        It is the first one that does of as many rows as are promising, half as many, and so on.
         ``loss``: the loss whose form it is, if exchanges must lower this instead.
         """
         # with more rows than samples all sets of rows fit equally well
@@ -289,9 +257,14 @@ class Pursuit(Sized):
         free = self.rows - state.rows.shape[0]
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
-        trial = self._largest_exchange(form, state, scores, size, margin, rounding, loss)
-        if trial is not None:
-            return trial
+        costs = scores.costs + form.constant  # so that rounding errors of small costs vanish
+        while size > 0:
+            rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
+            trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
+            decrease = state.objective - trial.objective
+            if decrease > max(size - free, 0) * margin + rounding:
+                return replace(trial, change=decrease / max(state.objective, decrease))
+            size //= 2
         if self.thorough and self.neighbours and state.U.shape[1] > 0:
             # a new row that explains more than the best of m1 rows of noise needs no margin
             threshold = largest_noise(form.shape[0], state.U.shape[1]) / form.observations
@@ -305,28 +278,6 @@ class Pursuit(Sized):
         within = scores.candidates.shape[0] > 0 and margin > self.tol * abs(state.objective)
         ending = _WITHIN_MARGIN if within else state.ending
         return replace(state, change=0.0, final=True, ending=ending)
-
-    def _largest_exchange(
-        self,
-        form: QuadraticForm,
-        state: Fit,
-        scores: ExchangeScores,
-        size: int,
-        margin: float,
-        rounding: float,
-        loss: Any,
-    ) -> Fit | None:
-        """The fit after exchanging ``size`` rows, half as many and so on; None if none helps."""
-        free = self.rows - state.rows.shape[0]
-        costs = scores.costs + form.constant
-        while size > 0:
-            rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
-            trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
-            decrease = state.objective - trial.objective
-            if decrease > max(size - free, 0) * margin + rounding:
-                return replace(trial, change=decrease / max(state.objective, decrease))
-            size //= 2
-        return None
 
     def _margin(self, form: QuadraticForm, fit: Fit, loss: Any, best_of: int = 1) -> float:
         """The decrease of the objective required for each exchanged row.
@@ -344,16 +295,41 @@ class Pursuit(Sized):
         return max(self.tol, penalty) * abs(fit.objective)
 
     def prospects(self, form: QuadraticForm, fit: Fit) -> ExchangeScores:
-        """Costs of removing the rows of S and gains of adding others, with Q held fixed."""
-        return exchange_scores(form, fit, self.rows - fit.rows.shape[0])
+        """Costs of removing the rows of S and gains of adding others, with Q held fixed.
+
+        Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
+        ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
+        which gives lower bounds; the largest gains are computed exactly. All are doubled.
+        """
+        gradient = form.gradient(fit.rows, fit.U, fit.Q)
+        slopes, curvature, costs = arrays.row_norms_squared(gradient), form.diagonal(), fit.costs
+        candidates = outside(fit.rows, form.shape[0])
+        gains = arrays.take_rows(arrays.divide_or_zero(slopes, curvature), candidates)
+        count = min(candidates.shape[0], MANY_ROWS)
+        if candidates.shape[0] > count:
+            if promising(costs, gains, self.rows - fit.rows.shape[0], 0.0) > count:
+                # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
+                count = 0
+            exact = arrays.namespace(gains).sort(descending(gains, count), stable=False)
+        else:
+            exact = arrays.indices(range(count), gains)
+        rows = arrays.take_rows(candidates, exact)
+        own, steep = arrays.take_rows(curvature, rows), arrays.take_rows(gradient, rows)
+        if count == 0:
+            nothing = arrays.zeros((fit.rows.shape[0], 0), like=gradient)
+            return ExchangeScores(costs, candidates, gains, exact, steep, own, own, nothing)
+        whitened = fit.root @ form.gram_between(fit.rows, rows)
+        left_over = own - arrays.column_norms_squared(whitened)
+        # a column that S explains up to rounding would only make the fit unstable
+        clear = left_over > 1e3 * arrays.eps(own) * own
+        best = arrays.divide_or_zero(arrays.take_rows(slopes, rows), left_over, clear)
+        gains = arrays.put_rows(gains, exact, best)
+        return ExchangeScores(costs, candidates, gains, exact, steep, own, left_over, whitened)
 
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
     ) -> Array:
-        """S with the ``size`` rows of largest gain added, and rows of least cost removed.
-
-        The caller adds a constant to the costs, so that rounding errors of small costs vanish.
-        """
+        """S with the ``size`` rows of largest gain added, and rows of least cost removed."""
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(rows, ascending(costs)[leaving:])

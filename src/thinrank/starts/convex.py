@@ -36,12 +36,9 @@ def shrink_rows(theta: Array, amount: Array) -> Array:
 def penalized_fit(
     loss: Any, penalty: Array, prox: Prox, max_iter: int = 1000, tol: float = 1e-4
 ) -> Array:
-    """Minimise f(Θ) + Σⱼ λⱼ·pen(Θⱼ) over dense Θ, from zero; ``penalty`` has shape (m1,).
-
-    FISTA (Beck & Teboulle 2009) with the gradient restart of O'Donoghue & Candès (2015). All
-    columns of Θ are updated together. It stops when no entry of the gradient mapping, L times the
-    last step, exceeds ``tol`` times the largest entry of ∇f(0).
-    """
+    """Minimise f(Θ) + Σⱼ λⱼ·pen(Θⱼ) over dense Θ, from zero; ``penalty`` has shape (m1,)."""
+    # FISTA (Beck & Teboulle 2009) with the gradient restart of O'Donoghue & Candès (2015). It stops
+    # when no entry of the gradient mapping exceeds ``tol`` times the largest entry of ∇f(0).
     xp = arrays.namespace(loss.prototype)
     smooth = loss.smoothness()
     theta = ahead = arrays.zeros(loss.shape, like=loss.prototype)
@@ -68,10 +65,7 @@ def penalized_fit(
 
 
 def row_penalties(loss: Any, penalty: Penalty, prox: Prox) -> Array:
-    """λⱼ for every row of Θ.
-
-    Shapes: result (m1,).
-    """
+    """λⱼ for every row of Θ, of shape (m1,)."""
     ones = arrays.zeros((loss.shape[0],), like=loss.prototype) + 1
     if isinstance(penalty, Real) and not isinstance(penalty, bool):
         if not 0 <= penalty < math.inf:

@@ -101,14 +101,15 @@ def eliminate(
         yield stage
 
 
-def eliminated(form: QuadraticForm, count: int, ridge: float) -> Array:
-    """The ``count`` rows that elimination from the fit with a ridge leaves, or all if fewer."""
+def eliminated(form: QuadraticForm, count: int) -> Array:
+    """The ``count`` rows that elimination from a ridge fit leaves, or all if fewer."""
     rows = first_rows(form)
     sizes = numbers_of_rows(rows.shape[0], form.samples) if rows.shape[0] else []
     sizes = [size for size in sizes if size > count]
     if not sizes:
         return rows
-    *_, last = eliminate([form.with_ridge(ridge)], rows[None, :], sizes)
+    shrunk = form if form.ridge else form.with_ridge(default_ridge(form))
+    *_, last = eliminate([shrunk], rows[None, :], sizes)
     return rows_of_stage(last.rows[0, :], last.costs[0, :], count)
 
 
@@ -167,7 +168,7 @@ class Backward:
         """Factors of rank at most ``rank`` of the fit on the rows that are left."""
         require(loss, "quadratic", 'start="backward"')
         form = loss.quadratic()
-        return on_rows(form, eliminated(form, rows, form.ridge or default_ridge(form)), rank)
+        return on_rows(form, eliminated(form, rows), rank)
 
 
 def eliminates_quickly(loss: Any) -> bool:
@@ -200,11 +201,14 @@ def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Fa
 
     ``known``: rows and costs of a stage of elimination with at least ``count`` rows, or None.
     """
-    if known is None:
-        rows = eliminated(form, count, form.ridge or default_ridge(form))
-    else:
-        rows = rows_of_stage(known[0], known[1], count)
-    found = on_rows(form, rows, rank)
+    rows = eliminated(form, count) if known is None else rows_of_stage(known[0], known[1], count)
+    return _in_units_of_loss(form, on_rows(form, rows, rank))
+
+
+def _in_units_of_loss(form: Any, found: Factors) -> Factors:
+    """Θ from the Φ of a form."""
+    if form.column_scale is None:
+        return found
     return Factors(found.U, found.V / form.column_scale[:, None])
 
 
@@ -312,10 +316,7 @@ class Auto:
         form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
         if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
             return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
-        found = self(FormLoss(form), rank, rows, columns, seed)
-        if form.column_scale is None:
-            return found
-        return Factors(found.U, found.V / form.column_scale[:, None])
+        return _in_units_of_loss(form, self(FormLoss(form), rank, rows, columns, seed))
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:
