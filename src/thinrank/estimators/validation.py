@@ -74,9 +74,10 @@ def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
     what = f"{name} has entries"
     if isinstance(data, Dense):
         xp, known = arrays.namespace(data.array), data.array
-        if not arrays.all_finite(known):  # else no copy
-            known = xp.where(xp.isnan(known), arrays.zeros((1,), known), known)
         sizes = xp.maximum(xp.max(known, axis=0), -xp.min(known, axis=0))
+        if bool(xp.any(xp.isnan(sizes))):  # missing cells; else no copy
+            known = xp.where(xp.isnan(known), arrays.zeros((1,), known), known)
+            sizes = xp.maximum(xp.max(known, axis=0), -xp.min(known, axis=0))
         lost = (sizes > 0) & (sizes < float(np.finfo(f"f{arrays.itemsize(sizes)}").tiny) ** 0.5)
         largest = arrays.max_abs(sizes[lost] if scaled and bool(xp.any(lost)) else sizes)
     elif isinstance(data, Sparse):
