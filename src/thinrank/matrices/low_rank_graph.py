@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, 
 from thinrank.minimize import check_size, seed_from
 
 
+@dataclass(eq=False, repr=False)
 class SparseLowRankGraph(Decomposition):
     r"""Low-rank structure of few nodes in a graph, a covariance or a correlation matrix.
 
@@ -127,6 +129,17 @@ class SparseLowRankGraph(Decomposition):
     (2, 2)
     """
 
+    rank: Any = "auto"
+    row_sparsity: Any = "auto"
+    _: KW_ONLY
+    kind: str = "auto"
+    diagonal: str = "auto"
+    center: Any = "auto"
+    shrinkage: Any = "auto"
+    n_samples: int | None = None
+    max_iter: int = 50
+    random_state: Any = None
+
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         nodes, rank = self.factors_.shape[1], self.factors_.rank
@@ -138,29 +151,6 @@ class SparseLowRankGraph(Decomposition):
             "_known": (nodes, nodes),
             "_unknown": (len(self._unknown), 2),
         }
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        row_sparsity: Any = "auto",
-        *,
-        kind: str = "auto",
-        diagonal: str = "auto",
-        center: Any = "auto",
-        shrinkage: Any = "auto",
-        n_samples: int | None = None,
-        max_iter: int = 50,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.kind = kind
-        self.diagonal = diagonal
-        self.center = center
-        self.shrinkage = shrinkage
-        self.n_samples = n_samples
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -191,7 +181,7 @@ class SparseLowRankGraph(Decomposition):
             pairs = as_pairs(S, self.diagonal == "keep")
             if pairs.count == 0:
                 raise ValueError("S must have a known pair, but all its pairs are NaN")
-            self.search_: dict[str, Any] = {}
+            self.search_ = {}
             self.n_samples_: int | None = None
             self._share, self._beside_factors, self._beside_values = 1.0, np.zeros(0), np.zeros(0)
             self._beside_vectors = np.zeros((S.shape[0], 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ _NOTHING = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decomposition):
     """Fill in the missing cells of a matrix of low rank with few non-zero rows and columns.
 
@@ -132,11 +134,15 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     (False, 0.01)
     """
 
-    row_center_: np.ndarray
-    column_center_: np.ndarray
-    ridge_: float
-    search_: dict[str, np.ndarray]
-    best_params_: dict[str, Any]
+    rank: Any = "auto"
+    row_sparsity: Any = "auto"
+    column_sparsity: Any = "auto"
+    _: KW_ONLY
+    ridge: Any = "auto"
+    center: str | None = None
+    cv: int = 5
+    random_state: Any = None
+    verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
@@ -151,27 +157,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             "ridge_": (),
             "_least_gain": (),
         }
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        row_sparsity: Any = "auto",
-        column_sparsity: Any = "auto",
-        *,
-        ridge: Any = "auto",
-        center: str | None = None,
-        cv: int = 5,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.ridge = ridge
-        self.center = center
-        self.cv = cv
-        self.random_state = random_state
-        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -17,11 +18,12 @@ from thinrank.designs import Standardization, standardize
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import Decomposition, positive_largest
-from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
+from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support
 from thinrank.minimize import seed_from
 
 
+@dataclass(eq=False, repr=False)
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
     """Principal component analysis with few features.
 
@@ -115,7 +117,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     (100, 1)
     """
 
-    search_: list[dict[str, Any]]
+    rank: Any = "auto"
+    column_sparsity: Any = "auto"
+    _: KW_ONLY
+    standardize: bool = False
+    shared_support: bool = True
+    least_share: float = 0.25
+    random_state: Any = None
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
@@ -127,23 +135,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
             "explained_variance_ratio_": (rank,),
             **({} if self.scale_ is None else {"scale_": (features,)}),
         }
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        column_sparsity: Any = "auto",
-        *,
-        standardize: bool = False,
-        shared_support: bool = True,
-        least_share: float = LEAST_SHARE,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.column_sparsity = column_sparsity
-        self.standardize = standardize
-        self.shared_support = shared_support
-        self.least_share = least_share
-        self.random_state = random_state
 
     @property
     def _n_features_out(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ _BACKGROUND = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, Decomposition):
     """Singular value decomposition that uses few rows and few columns of a matrix.
 
@@ -131,34 +133,20 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     (1, array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), array([0, 1, 2, 3, 4, 5, 6, 7]))
     """
 
-    background_: Factors
-    search_: dict[str, np.ndarray]
-    best_params_: dict[str, Any]
+    rank: Any = "auto"
+    row_sparsity: Any = "auto"
+    column_sparsity: Any = "auto"
+    _: KW_ONLY
+    layers: bool = False
+    background: Any = "auto"
+    random_state: Any = None
+    verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         rows, rank = self.factors_.shape[0], self.factors_.rank
         own = {"left_vectors_": (rows, rank), "singular_values_": (rank,)}
         return {**super()._stored_shapes(), **own}
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        row_sparsity: Any = "auto",
-        column_sparsity: Any = "auto",
-        *,
-        layers: bool = False,
-        background: Any = "auto",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.layers = layers
-        self.background = background
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> SparseSVD:
         """Decompose a matrix.
