@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import Baseline, Setting
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.separate import weighted_lasso
-from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
@@ -62,8 +61,7 @@ class ExclusiveExtraction(Baseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`.
+    {model}
     objectives_ : ndarray
         The objective after every step of the final fit.
     n_iter_ : int

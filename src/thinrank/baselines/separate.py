@@ -10,9 +10,8 @@ from sklearn import config_context
 from sklearn.linear_model import lasso_path
 
 from thinrank.arrays import Array
-from thinrank.baselines.base import PenalizedBaseline
+from thinrank.baselines.base import PenalizedBaseline, Setting
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import quiet_coordinate_descent
