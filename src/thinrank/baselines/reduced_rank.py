@@ -19,8 +19,8 @@ class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
     Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² in closed form, over Θ of rank at most ``rank``, which
-    may be 0. If predictors are linearly dependent, or nearly so (singular values of X below 1e-6 times the
-    largest), the solution is that of least norm.
+    may be 0. If predictors are linearly dependent, or nearly so (singular values of X below 1e-6
+    times the largest), the solution is that of least norm.
 
     Parameters
     ----------

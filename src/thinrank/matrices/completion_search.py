@@ -11,11 +11,12 @@ import numpy as np
 from scipy.special import chdtri
 
 from thinrank.designs import as_design
-from thinrank.matrices.cells import EXACT, Centre, ObservedCells
+from thinrank.matrices.cells import Centre, ObservedCells
 from thinrank.matrices.decomposition import CLEAR_ERRORS, PATIENCE
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import LEVEL
 from thinrank.matrices.masked_factors import (
+    EXACT,
     Fit,
     RidgePath,
     alternate,
@@ -31,8 +32,6 @@ from thinrank.matrices.masked_factors import (
 # the smallest error is that of the best of many candidates, one of which may look better than
 # nothing by chance.
 _MARGIN = 0.5
-# Errors of more cells than this are summed in random groups, which bounds the memory.
-_MOST_GROUPS = 100_000
 
 
 class Limits(NamedTuple):
@@ -52,7 +51,7 @@ class Candidate:
     rows: int
     columns: int
     ridge: float  # the ridge with the smallest error
-    errors: np.ndarray  # (n_groups,) sums of the squared errors in small random groups of cells
+    errors: np.ndarray  # (n_rows,) sums of the squared errors in held-out cells
     # one fit for each split; empty once the candidate was used
     fits: tuple[Fit, ...] = field(default=(), repr=False)
 
@@ -74,22 +73,13 @@ class Candidate:
     def is_near(self, best: Candidate, margin: float) -> bool:
         """Whether the error exceeds that of the best one by at most some standard errors.
 
-        The standard error is that of the difference, from the differences in the groups of cells.
+        The standard error is that of the difference, from the differences in the rows.
         """
         standard_error = float(np.linalg.norm(self.errors - best.errors))
         return self.error - best.error <= margin * standard_error
 
 
 _error = attrgetter("error")
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Cells to fit, and held-out cells with their groups; about the center of those to fit."""
-
-    train: ObservedCells
-    held_out: ObservedCells
-    groups: np.ndarray
 
 
 class Search:
@@ -112,11 +102,11 @@ class Search:
         report: Callable[[Candidate], None],
     ) -> None:
         self.shape, self.limits, self.report = cells.shape, limits, report
-        self.n_groups = min(len(cells), _MOST_GROUPS)
-        place = np.random.default_rng(seed).permutation(len(cells))
-        self.splits = [_split(cells, place, k, cv, centre) for k in range(cv)]
+        part = np.random.default_rng(seed).permutation(len(cells)) % cv
+        self.splits = [_split(cells, part == k, centre) for k in range(cv)]
         self.first = _standing_out(Centre.of(cells, centre).removed(cells))
-        self.zero = self._without_components()
+        nothing = np.zeros((self.shape[0], 0)), np.zeros((self.shape[1], 0))
+        self.zero = Candidate(0, 0, 0, 0.0, self._errors([nothing] * cv))
         self.done: dict[tuple[int, int, int], Candidate] = {}
         self.proposed: dict[tuple[int, int, int], tuple[tuple[int, int], tuple[int, int]]] = {}
 
@@ -198,8 +188,8 @@ class Search:
         """Other numbers of rows and columns, from the fits of a candidate."""
         rank, rows, columns = sizes
         fits = tuple(
-            alternate(split.train, V, rows, columns, here.ridge)
-            for split, (_, V) in zip(self.splits, here.fits, strict=True)
+            alternate(train, V, rows, columns, here.ridge)
+            for (train, _), (_, V) in zip(self.splits, here.fits, strict=True)
         )
         return Candidate(rank, rows, columns, here.ridge, self._errors(fits), fits)
 
@@ -222,7 +212,7 @@ class Search:
 
     def _along_ridges(self, rank: int, rows: int, columns: int) -> Candidate:
         """Held-out errors along decreasing ridges; the best of them."""
-        paths = [RidgePath(split.train, rank, rows, columns) for split in self.splits]
+        paths = [RidgePath(train, rank, rows, columns) for train, _ in self.splits]
         largest, best, worse = max(path.largest for path in paths), None, 0
         for ridge in ridges(largest, self.limits.ridge):
             fits = tuple(path.fit(ridge) for path in paths)
@@ -238,16 +228,10 @@ class Search:
         assert best is not None
         return best
 
-    def _without_components(self) -> Candidate:
-        rows, columns = self.shape
-        nothing = np.zeros((rows, 0)), np.zeros((columns, 0))
-        return Candidate(0, 0, 0, 0.0, self._errors([nothing] * len(self.splits)))
-
     def _errors(self, fits: Iterable[Fit]) -> np.ndarray:
-        errors = np.zeros(self.n_groups)
-        for split, (U, V) in zip(self.splits, fits, strict=True):
-            squares = (split.held_out.values - split.held_out.products(U, V)) ** 2
-            errors += np.bincount(split.groups, squares, self.n_groups)
+        errors = np.zeros(self.shape[0])
+        for (_, held_out), (U, V) in zip(self.splits, fits, strict=True):
+            errors += held_out.row_sums((held_out.values - held_out.products(U, V)) ** 2)
         return errors
 
     def _numbers(self, candidate: Candidate, transposed: bool) -> tuple[int, int]:
@@ -257,8 +241,7 @@ class Search:
         their regressions, too. Rows are added in the order of their gains in the cells of the fit.
         """
         changes = []
-        for split, (left, W) in zip(self.splits, candidate.fits, strict=True):
-            train, held_out = split.train, split.held_out
+        for (train, held_out), (left, W) in zip(self.splits, candidate.fits, strict=True):
             if transposed:
                 train, held_out, W = train.transposed, held_out.transposed, left
             if not W.any():
@@ -275,14 +258,12 @@ class Search:
 
 
 def _split(
-    cells: ObservedCells, place: np.ndarray, part: int, parts: int, centre: str | None
-) -> _Split:
-    """The split that holds out one part of the cells, which are in random places."""
-    held_out = place % parts == part
+    cells: ObservedCells, held_out: np.ndarray, centre: str | None
+) -> tuple[ObservedCells, ObservedCells]:
+    """Cells to fit and held-out cells, about the center of those to fit."""
     train = cells.subset(~held_out)
     fitted = Centre.of(train, centre)
-    groups = place[held_out] % _MOST_GROUPS
-    return _Split(fitted.removed(train), fitted.removed(cells.subset(held_out)), groups)
+    return fitted.removed(train), fitted.removed(cells.subset(held_out))
 
 
 def _standing_out(cells: ObservedCells) -> tuple[int, int]:
@@ -344,7 +325,7 @@ def scores_of_rows(
         return np.zeros((cells.shape[0], 0))
     support = np.flatnonzero(V.any(axis=1))
     U, gains = regressions(cells.in_columns(support), V[support], ridge)
-    U[gains < least_gain * (1 - EXACT[0])] = 0.0  # rows of fit stay in spite of rounding
+    U[gains < least_gain * (1 - EXACT)] = 0.0  # rows of fit stay in spite of rounding
     return U
 
 

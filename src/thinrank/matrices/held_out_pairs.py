@@ -28,8 +28,6 @@ _LEVEL_OF_SIZES = 3.5
 _FIRST_RANKS = 8
 # Rounds of imputation in each part. More rounds change the predictions little.
 _ROUNDS = 3
-# Pairs that are 0 in a sparse matrix are sampled, this number for each stored pair of a part.
-_ZEROS_PER_EDGE = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,8 @@ def splits(pairs: Pairs, seed: int) -> Iterator[Split]:
     """Training pairs and, for each part, its pairs with values and weights.
 
     In a sparse matrix the stored entries of a part are removed and the others are multiplied by
-    FOLDS / (FOLDS - 1), so that their expectation stays; pairs that are 0 are sampled.
+    FOLDS / (FOLDS - 1), so that their expectation stays; pairs that are 0 are sampled, as many as
+    are stored.
     """
     rng = np.random.default_rng(seed)
     i, j = pairs.observed()
@@ -109,7 +108,7 @@ def splits(pairs: Pairs, seed: int) -> Iterator[Split]:
         if not pairs.is_sparse:
             yield pairs.without(i[out], j[out]), i[out], j[out], values[out], np.ones(out.sum())
             continue
-        zeros = _zero_pairs(pairs, _ZEROS_PER_EDGE * max(int(out.sum()), 1), rng)
+        zeros = _zero_pairs(pairs, max(len(i), 1), rng)
         n_zeros = pairs.n_nodes * (pairs.n_nodes - 1) // 2 - len(i) - len(pairs.unknown[0])
         weight = n_zeros / FOLDS / max(len(zeros[0]), 1)
         yield (

@@ -18,6 +18,7 @@ from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.held_out_pairs import GraphSizes, choose_graph_sizes, held_out
 from thinrank.matrices.links import Links, pair_indices, score_pairs, strongest_pairs
 from thinrank.matrices.pairs import LowRank, Pairs
+from thinrank.matrices.sparse_pca import SparsePCA
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
 from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of, rows_of
 from thinrank.minimize import check_size, seed_from
@@ -292,7 +293,8 @@ class SparseLowRankGraph(Decomposition):
                 f'with kind="{self.kind_}" the diagonal of S must be positive: variances, or 1'
             )
         rows, self.n_samples_ = rows_of(np.nan_to_num(S, nan=0.0), self.n_samples, seed)
-        choice = choose_components(rows, rank, size, seed=seed)
+        share = SparsePCA.least_share
+        choice = choose_components(rows, rank, size, least_share=share, seed=seed)
         self.search_ = {"components": choice.records}
         # there may be too few samples to choose the number of nodes for a given rank
         found, size = choice.rank or rank or 0, (*choice.features, len(S))[0]
