@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import BLOCK_ENTRIES, Decomposition
 from thinrank.matrices.given_sizes import nearest
-from thinrank.matrices.layers import Discovery, Side, discover, joined, leading, minus, refitted
+from thinrank.matrices.layers import Discovery, Size, discover, joined, leading, minus, refitted
 from thinrank.minimize import check_size, seed_from
 
 _NOTHING = (
@@ -165,13 +166,13 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         """
         with whole_fit(self, X=X):
             A = _dense_if_small(check_matrix(self, X))
-            self._check_sizes(A.shape)
+            rank, *limits = self._check_sizes(A.shape)
             seed = seed_from(self.random_state)
             if self.layers:
-                found = self._discover(A, given_sides=True)
+                found = self._discover(A, rank, *limits)
                 factors = refitted(minus(A, found.background), found.layers)
             else:
-                factors, found = self._joint(A, seed)
+                factors, found = self._joint(A, rank, limits, seed)
             self._keep_factors(factors)
             sizes: list[Any] = [len(self.row_support_), len(self.column_support_)]
             if self.layers:
@@ -182,28 +183,21 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             self._n_features_out = self.rank_
         return self
 
-    def _check_sizes(self, shape: tuple[int, int]) -> None:
+    def _check_sizes(self, shape: tuple[int, int]) -> tuple[Size, Size, Size]:
+        """Rank, rows and columns; None for those that are to be chosen."""
         words = (f"n_samples = {shape[0]}, rows of X", f"n_features = {shape[1]}, columns of X")
         rows = self._given("row_sparsity", shape[0], words[0])
         columns = self._given("column_sparsity", shape[1], words[1])
         if not is_auto(self.background):
             check_size("background", self.background, min(shape), f'or "auto"; {words[0]}', least=0)
         most = min(shape) if self.layers else min(rows or shape[0], columns or shape[1])
-        self._given("rank", most, f"the sizes, {words[0]}, {words[1]}")
+        return self._given("rank", most, f"the sizes, {words[0]}, {words[1]}"), rows, columns
 
     @property
     def _background(self) -> int | None:
         return None if is_auto(self.background) else int(self.background)
 
-    def _discover(self, A: Design, *, given_sides: bool) -> Discovery:
-        rows, columns = (
-            Side(
-                size=size if given_sides and size is not None and not is_auto(size) else None,
-                everything=size is None,
-            )
-            for size in (self.row_sparsity, self.column_sparsity)
-        )
-        rank = None if is_auto(self.rank) else int(self.rank)
+    def _discover(self, A: Design, rank: Size, rows: Size, columns: Size) -> Discovery:
         with progress_bar("layers", rank, show=bool(self.verbose)) as update:
             found = discover(
                 A, rows, columns, rank=rank, background=self._background, progress=update
@@ -215,27 +209,26 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             warnings.warn(message, SelectionWarning, stacklevel=4)
         return found
 
-    def _joint(self, A: Design, seed: int) -> tuple[Factors, Discovery]:
-        sizes = [self.row_sparsity, self.column_sparsity]
-        automatic = [is_auto(size) for size in sizes]
-        if is_auto(self.rank) or any(automatic):
-            found = self._discover(A, given_sides=False)
-        else:
-            found = Discovery([], leading(A, self._background or 0), [])
+    def _joint(
+        self, A: Design, rank: Size, limits: Sequence[Size], seed: int
+    ) -> tuple[Factors, Discovery]:
+        found = Discovery([], leading(A, self._background or 0), [])
+        # sizes that are smaller than the matrix belong to all layers together
+        whole = [size if size == n else None for size, n in zip(limits, A.shape, strict=True)]
+        if None in (rank, *limits):
+            found = self._discover(A, rank, *whole)
         A = minus(A, found.background)
-        rank = len(found.layers) if is_auto(self.rank) else int(self.rank)
+        rank = len(found.layers) if rank is None else rank
         if not rank:
             return Factors.zero(A.shape, A.prototype), found
         used = list(A.shape)
         if found.layers:
             factors = joined(A, found.layers, rank)
-            if all(flag or size is None for flag, size in zip(automatic, sizes, strict=True)):
+            if whole == limits:
                 return factors, found
             supports = factors.row_support, factors.column_support
             used = [max(support.shape[0], rank) for support in supports]
-        rows, columns = (
-            int(used[i] if sizes[i] is None or automatic[i] else sizes[i]) for i in (0, 1)
-        )
+        rows, columns = (n if size is None else size for n, size in zip(used, limits, strict=True))
         return nearest(A, min(rank, rows, columns), rows, columns, seed=seed), found
 
     @property
