@@ -116,15 +116,9 @@ class ObservedCells:
             self.rows[chosen], self.columns[chosen], self.values[chosen], self.shape
         )
 
-    def in_columns(self, columns: np.ndarray) -> Block:
-        """All rows of some columns."""
-        if len(columns) == self.shape[1]:
-            return self.by_row
-        some = self.transposed.by_row
-        return Block(some.mask[columns], some.values[columns]).transposed
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Block:
-        """Some rows and columns, dense if that takes about as much memory."""
+    def block(self, rows: np.ndarray | None, columns: np.ndarray) -> Block:
+        """Some rows, or all, and some columns, dense if that takes about as much memory."""
+        rows = np.arange(self.shape[0]) if rows is None else rows
         if len(rows) == self.shape[0] and len(columns) == self.shape[1]:
             return self.by_row
         whole = self.by_row

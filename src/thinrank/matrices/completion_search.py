@@ -324,7 +324,7 @@ def scores_of_rows(
     if not V.shape[1]:
         return np.zeros((cells.shape[0], 0))
     support = np.flatnonzero(V.any(axis=1))
-    U, gains = regressions(cells.in_columns(support), V[support], ridge)
+    U, gains = regressions(cells.block(None, support), V[support], ridge)
     U[gains < least_gain * (1 - EXACT)] = 0.0  # rows of fit stay in spite of rounding
     return U
 
@@ -340,10 +340,6 @@ def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
 
 # --------------------------------------------------------------------------- further rows
 
-# Each cell of a further row is predicted from its other cells; the sum of squares of errors must
-# not exceed this share of that of the cells. It is near 1 or larger if single cells are large.
-_LARGEST_SHARE = 0.5
-
 
 def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: float) -> int:
     """Number of rows not in use that stand out from the others in their regressions on V.
@@ -356,7 +352,7 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     """
     support = np.flatnonzero(V.any(axis=1))
     rank = V.shape[1]
-    block, W = cells.in_columns(support), V[support]
+    block, W = cells.block(None, support), V[support]
     _, gains = regressions(block, W, ridge)
     counts = np.asarray(block.mask.sum(axis=1)).ravel()
     others = ~used & (counts > rank)  # fewer cells are fitted whatever they are
@@ -378,10 +374,13 @@ def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
 def _predicted(
     cells: ObservedCells, row: int, V: np.ndarray, support: np.ndarray, ridge: float
 ) -> bool:
-    """Whether the cells of a row are predicted by its regressions on the other cells."""
+    """Whether each cell of a row is predicted by the others, better than by zero.
+
+    This is not so if the regression of the row explains much because single cells are large.
+    """
     own = (cells.rows == row) & np.isin(cells.columns, support)
     A, y = V[cells.columns[own]], cells.values[own]
     inverse = np.linalg.pinv(A.T @ A + ridge * np.eye(V.shape[1]))
     leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
     errors = (y - A @ (inverse @ (A.T @ y))) / np.maximum(1 - leverage, np.finfo(float).eps)
-    return float(errors @ errors) <= _LARGEST_SHARE * float(y @ y)
+    return float(errors @ errors) < float(y @ y)

@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 
 from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS, PATIENCE
 from thinrank.matrices.pairs import Pairs
-from thinrank.matrices.symmetric_fit import best_nodes, scatter
+from thinrank.matrices.symmetric_fit import ROUNDS, best_nodes, scatter
 
 # A component is kept if its products with the pairs left out sum to CLEAR_ERRORS standard errors.
 # In 30 graphs each of seven kinds of pure noise, the largest of 8 components exceeded it in about
@@ -26,8 +26,6 @@ from thinrank.matrices.symmetric_fit import best_nodes, scatter
 _LEVEL_OF_SIZES = 3.5
 # Components tried first; twice as many if the last of them is kept.
 _FIRST_RANKS = 8
-# Rounds of imputation in each part. More rounds change the predictions little.
-_ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +122,7 @@ def held_out(pairs: Pairs, rank: int, size: int, *, center: bool, seed: int) -> 
     """Predict each part of the pairs from the others with a given rank and number of nodes."""
     parts = []
     for training, i, j, values, weights in splits(pairs, seed):
-        nodes, fit = best_nodes(training, rank, size, center=center, rounds=_ROUNDS)
+        nodes, fit = best_nodes(training, rank, size, center=center, rounds=ROUNDS)
         whole = scatter(fit, nodes, pairs.n_nodes)
         features = whole.vectors[i] * whole.vectors[j] * whole.values
         parts.append((values - whole.mean, features, weights))

@@ -69,27 +69,20 @@ class SparseLowRankGraph(Decomposition):
     ----------
     eigenvalues_ : ndarray of shape (rank,)
         λ, in decreasing order of their absolute values before shrinkage.
-    eigenvectors_ : ndarray of shape (n_nodes, rank)
+    eigenvectors_, components_ : ndarray of shape (n_nodes, rank), and its transpose
         V. The entry of largest absolute value in each column is positive.
-    components_ : ndarray of shape (rank, n_nodes)
-        The transpose of ``eigenvectors_``.
-    mean_ : float
-        μ.
-    row_support_ : ndarray of int
-        Indices of the nodes that have a row in V that is not zero.
-    support_ : ndarray of bool of shape (n_nodes,)
-        The same as a mask.
-    rank_ : int
-        Number of components.
+    mean_, rank_ : float and int
+        μ, and the number of components.
+    row_support_, support_ : ndarray of int, and the same as a mask of shape (n_nodes,)
+        The nodes that have a row in V that is not zero.
     shrinkage_ : ndarray of shape (rank,)
         The factors of the eigenvalues; 1 without shrinkage.
     factors_ : Factors
         Balanced factors of V diag(λ) Vᵀ. Rows of ``factors_.U`` are positions of the nodes in a
         space in which near nodes are linked alike.
-    kind_ : str
-        What the matrix was taken for.
-    n_samples_ : int or None
-        The number of samples that was used; None for an adjacency matrix.
+    kind_, n_samples_ : str, and int or None
+        What the matrix was taken for, and the number of samples that was used; None for an
+        adjacency matrix.
     best_params_ : dict
         ``rank``, ``row_sparsity`` and ``center`` of the fit.
     search_ : dict
@@ -97,10 +90,8 @@ class SparseLowRankGraph(Decomposition):
         ``z``, the evidence for each component in standard errors, and ``errors``, the held-out mean
         squared error for each number of nodes. For other matrices ``components``, the records of
         :class:`SparsePCA`.
-    n_features_in_ : int
-        Number of nodes.
-    feature_names_in_ : ndarray of shape (n_nodes,)
-        Names of the nodes, if S is a data frame.
+    n_features_in_, feature_names_in_ : int and ndarray of str
+        Number of nodes, and their names if S is a data frame.
 
     See Also
     --------

@@ -62,7 +62,7 @@ def best_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best U with at most ``count`` non-zero rows for given V, and the gains of all rows."""
     support = np.flatnonzero(V.any(axis=1))
-    U, gains = regressions(cells.in_columns(support), V[support], ridge)
+    U, gains = regressions(cells.block(None, support), V[support], ridge)
     if count < len(U):
         left_out = np.argpartition(-gains, count - 1)[count:]
         U[left_out] = 0.0

@@ -63,10 +63,8 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     ----------
     rank : int or "auto", default="auto"
         Rank of Θ. "auto" may find rank 0.
-    row_sparsity : int, None or "auto", default="auto"
-        Number of non-zero rows of Θ; None for all rows.
-    column_sparsity : int, None or "auto", default="auto"
-        Number of non-zero columns of Θ; None for all columns.
+    row_sparsity, column_sparsity : int, None or "auto", default="auto"
+        Numbers of non-zero rows and columns of Θ; None for all.
     ridge : float or "auto", default="auto"
         Penalty on the squares of both factors, in the units of X: without limits on the sizes and
         with nothing missing, it is subtracted from the singular values. "auto" chooses it with the
@@ -85,34 +83,26 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
 
     Attributes
     ----------
-    components_ : ndarray of shape (rank, n_columns)
-        Right singular vectors of Θ. In each of them the entry of largest absolute value is
-        positive.
-    left_vectors_ : ndarray of shape (n_rows, rank)
-        Left singular vectors of Θ.
+    components_, left_vectors_ : ndarrays of shape (rank, n_columns) and (n_rows, rank)
+        Right and left singular vectors of Θ. In each component the entry of largest absolute value
+        is positive.
     singular_values_ : ndarray of shape (rank,)
         Singular values of Θ, decreasing.
-    factors_ : Factors
-        Θ = U Vᵀ.
-    rank_ : int
-        Rank.
+    factors_, rank_ : Factors and int
+        Θ = U Vᵀ, and its rank.
     row_support_, column_support_ : ndarray of int
         Sorted indices of the rows and columns that are not zero in Θ.
     row_center_, column_center_ : ndarray of shape (n_rows,) and (n_columns,)
         Their sums are what ``center`` asks for; zeros where nothing is removed.
-    ridge_ : float
-        The ridge of the fit.
     search_ : dict of str to ndarray
         One entry per candidate: "rank", "row_sparsity", "column_sparsity", "ridge" and "error",
         the mean squared error in held-out cells. Empty if nothing was chosen automatically.
-    best_params_ : dict
-        Sizes and ridge of the result.
+    best_params_, ridge_ : dict and float
+        Sizes and ridge of the result, and the ridge by itself.
     warnings_ : list of str
         What should be checked.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X was a data frame.
+    n_features_in_, feature_names_in_ : int and ndarray of str
+        Number of columns of X, and their names if X was a data frame.
 
     See Also
     --------

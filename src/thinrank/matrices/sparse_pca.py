@@ -66,17 +66,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     components_ : array of shape (rank, n_features)
         The components, of length 1; in each one the entry with the largest absolute value is
         positive. In the units of the standardized features if ``standardize``.
-    explained_variance_ : array of shape (rank,)
-        Variance that each component explains, with divisor n_samples − 1. If components are not
-        orthogonal, what each explains in addition to those before it.
-    explained_variance_ratio_ : array of shape (rank,)
-        The same as a fraction of the variance of all features.
+    explained_variance_, explained_variance_ratio_ : arrays of shape (rank,)
+        Variance that each component explains, with divisor n_samples − 1, and the same as a
+        fraction of the variance of all features. If components are not orthogonal, what each
+        explains in addition to those before it.
     singular_values_ : array of shape (rank,)
         Roots of the sums of squares that the components explain.
-    mean_ : array of shape (n_features,)
-        Means of the features.
-    scale_ : array of shape (n_features,) or None
-        Standard deviations of the features, with divisor n_samples; None without ``standardize``.
+    mean_, scale_ : arrays of shape (n_features,)
+        Means of the features, and standard deviations with divisor n_samples; ``scale_`` is None
+        without ``standardize``.
     column_support_ : array of int
         Features with a non-zero entry in some component.
     rank_ : int
@@ -93,10 +91,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         Empty if sizes are given.
     warnings_ : list of str
         Texts of the warnings of the last fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, if X is a data frame whose column names are all strings.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names if X is a data frame whose column names are all strings.
 
     See Also
     --------

@@ -62,12 +62,9 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     ----------
     rank : int or "auto", default="auto"
         Rank of Θ, or number of layers. "auto" may find rank 0.
-    row_sparsity : int, None or "auto", default="auto"
-        Number of non-zero rows; None for all rows. With ``layers=True`` the number of rows of
-        each layer.
-    column_sparsity : int, None or "auto", default="auto"
-        Number of non-zero columns; None for all columns. With ``layers=True`` the number of columns
-        of each layer.
+    row_sparsity, column_sparsity : int, None or "auto", default="auto"
+        Numbers of non-zero rows and columns, with ``layers=True`` those of each layer; None for
+        all.
     layers : bool, default=False
         Whether each component has rows and columns of its own. The layers are found one after the
         other, and then fitted together by least squares; they need not be orthogonal.
@@ -85,23 +82,17 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
 
     Attributes
     ----------
-    components_ : array of shape (rank, n_columns)
-        Right singular vectors: unit length, and orthogonal unless ``layers=True``. In each of them
-        the entry of largest absolute value is positive.
-    left_vectors_ : array of shape (n_rows, rank)
-        Left singular vectors.
+    components_, left_vectors_ : arrays of shape (rank, n_columns) and (n_rows, rank)
+        Right and left singular vectors: unit length, and orthogonal unless ``layers=True``. In each
+        component the entry of largest absolute value is positive.
     singular_values_ : ndarray of shape (rank,)
         Singular values, decreasing.
-    factors_ : Factors
-        Θ = U Vᵀ.
-    rank_ : int
-        Rank.
+    factors_, rank_ : Factors and int
+        Θ = U Vᵀ, and its rank.
     row_support_, column_support_ : ndarray of int
         Sorted indices of the rows and columns that are not zero in Θ.
-    rows_ : ndarray of bool of shape (rank, n_rows)
-        Rows of each layer, if ``layers=True``.
-    columns_ : ndarray of bool of shape (rank, n_columns)
-        Columns of each layer, if ``layers=True``. ``biclusters_`` is the pair of both, and
+    rows_, columns_ : ndarray of bool of shape (rank, n_rows) and (rank, n_columns)
+        Rows and columns of each layer, if ``layers=True``. ``biclusters_`` is the pair of both, and
         ``get_indices``, ``get_shape`` and ``get_submatrix`` are those of scikit-learn.
     background_ : Factors
         The sum of the components that were removed.
@@ -113,10 +104,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         Empty if nothing was chosen automatically.
     best_params_ : dict
         The sizes of the result.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X was a data frame.
+    n_features_in_, feature_names_in_ : int and ndarray of str
+        Number of columns of X, and their names if X was a data frame.
 
     See Also
     --------

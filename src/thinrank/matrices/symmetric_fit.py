@@ -10,8 +10,8 @@ from scipy.sparse.linalg import eigsh
 from thinrank.linalg import FULL_SVD_SIZE
 from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
 
-# Rounds of imputation while nodes are still being exchanged.
-_SHORT = 4
+# Rounds of imputation of fits that are compared with others.
+ROUNDS = 3
 # In matrices with at most this number of nodes single rows give further starting points.
 _SMALL = 50
 
@@ -132,7 +132,7 @@ def _alternate(
     """Improve nodes and components by turns until the nodes stay the same."""
     best = (-np.inf, nodes)
     while True:
-        fit = fit_nodes(pairs, rank, nodes, center=center, rounds=_SHORT)
+        fit = fit_nodes(pairs, rank, nodes, center=center, rounds=ROUNDS)
         reached = gain(pairs, nodes, fit)
         if not reached > best[0]:
             return best
