@@ -22,8 +22,6 @@ from thinrank.matrices.symmetric_fit import ROUNDS, best_nodes, scatter
 # A component is kept if its products with the pairs left out sum to CLEAR_ERRORS standard errors.
 # In 30 graphs each of seven kinds of pure noise, the largest of 8 components exceeded it in about
 # one graph in twenty.
-# The same where several numbers of nodes are tried.
-_LEVEL_OF_SIZES = 3.5
 # Components tried first; twice as many if the last of them is kept.
 _FIRST_RANKS = 8
 
@@ -57,9 +55,9 @@ class HeldOut:
                 left -= shrinkage[k] * features[:, k]
         return cls(residuals, features, weights, z, shrinkage)
 
-    def rank(self, level: float = CLEAR_ERRORS) -> int:
-        """Number of components up to the last one that is above a level."""
-        above = np.flatnonzero(self.z > level)
+    def rank(self) -> int:
+        """Number of components up to the last one that is clear."""
+        above = np.flatnonzero(self.z > CLEAR_ERRORS)
         return int(above[-1]) + 1 if len(above) else 0
 
     def predictions(self, rank: int) -> np.ndarray:
@@ -156,8 +154,7 @@ def choose_graph_sizes(
         if found < n:
             again = _ranks(pairs, rank, found, center, seed)
             # the rank of few nodes may differ: noise no longer hides small components
-            at_found = again.rank(_LEVEL_OF_SIZES if chosen == 0 else CLEAR_ERRORS)
-            at_found = at_found if rank is None else rank
+            at_found = again.rank() if rank is None else rank
             if again.error(at_found) < error:
                 share, rest = _combined(again, at_found, tried, chosen)
                 everywhere = rest * tried.shrinkage[: chosen if rest else 0]

@@ -38,9 +38,8 @@ _PRICE = _LENIENT**2
 # under noise; a layer needs a number of them that has at most the second one.
 _RATE, LEVEL = 0.05, 0.005
 # Most components to which most rows and columns contribute that are removed: means, and a few
-# factors of the noise. Their typical scores exceed the noise of cells by this factor.
+# factors of the noise.
 _MOST_DENSE = 5
-_DENSE = 1.5
 # Singular vectors of the whole matrix from which the search starts. Dense factors, which real
 # noise has, take the first ones.
 _STARTS = 2 * _MOST_DENSE
@@ -63,7 +62,6 @@ class Evidence(NamedTuple):
     columns: float
     # how well the layer predicts cells whose row and column were left out, in standard errors
     agreement: float
-    dense: bool  # whether most rows and columns contribute to it
 
     @property
     def accepted(self) -> bool:
@@ -160,8 +158,7 @@ def equalized(A: Design) -> tuple[Design, tuple[Array, Array]]:
             left = values / scales[0] / scales[1].T
             if components:
                 u, d, v = linalg.truncated_svd(left, components)
-                moments = [len(x) * (x**4).sum(axis=0) for x in (u, v)]
-                dense = np.maximum(*moments) < _LOCAL
+                dense = _spread_out(u, v)
                 left -= (u * d)[:, dense] @ v[:, dense].T
             floor = arrays.eps(A.prototype) ** 0.5 * np.abs(values).max(initial=0)
             if any(np.median(np.abs(x), axis=1).min(initial=1) <= floor for x in (left, left.T)):
@@ -170,6 +167,12 @@ def equalized(A: Design) -> tuple[Design, tuple[Array, Array]]:
         A = Dense(arrays.from_numpy(values / scales[0] / scales[1].T, A.prototype))
     rows, columns = (arrays.from_numpy(each, A.prototype) for each in scales)
     return A, (rows, columns)
+
+
+def _spread_out(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether most rows and columns contribute to singular vectors, which are columns."""
+    moments = [len(x) * (x**4).sum(axis=0) for x in (left, right)]
+    return np.maximum(*moments) < _LOCAL
 
 
 def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -305,7 +308,7 @@ def evidence(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Evid
     """
     folds = min(FOLDS, *A.shape)
     if folds < 2:
-        return Evidence(1.0, 1.0, 0.0, False)
+        return Evidence(1.0, 1.0, 0.0)
     row_fold, column_fold = _folds(A, folds)
     row_scores, column_scores = (np.zeros(size) for size in A.shape)
     for fold in range(folds):
@@ -331,14 +334,10 @@ def evidence(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Evid
         )
         for fold in range(folds)
     )
-    noise = arrays.norm(A.column_norms()) / (A.shape[0] * A.shape[1]) ** 0.5
     return Evidence(
         _probability(row_scores) if rows is None else float("nan"),
         _probability(column_scores) if columns is None else float("nan"),
         agreement / folds**0.5,
-        not squares.known
-        and agreement > CLEAR_ERRORS * folds**0.5
-        and min(scales) > _DENSE * noise,
     )
 
 
@@ -454,7 +453,10 @@ def discover(
 
 def _is_dense(A: Design, squares: CellSquares) -> bool:
     """Whether most rows and columns contribute to the leading component."""
-    return evidence(A, *A.shape, squares).dense
+    left, _, right = singular_triplets(A, 1, quick=True)
+    if squares.known or not _spread_out(_numbers(left), _numbers(right))[0]:
+        return False
+    return evidence(A, *A.shape, squares).agreement > CLEAR_ERRORS
 
 
 def minus(A: Design, *parts: Factors) -> Design:
