@@ -50,10 +50,8 @@ class ExclusiveExtraction(Baseline):
         single validation set. None uses the authors' criterion on all rows instead,
         BIC = nk·log(RSS) + log(nk)·df, where df is the number of non-zero entries of all u and v
         minus the number of layers; models with log(nk)·df > nk are excluded.
-    fit_intercept : bool, default=True
-        Whether to center X and Y.
-    standardize : bool, default=True
-        Whether to scale the columns of X to unit root mean square.
+    fit_intercept, standardize : bool, default=True
+        Whether to center X and Y, and to scale the columns of X to unit root mean square.
     max_iter : int, default=200
         Largest number of rounds over the layers. A ConvergenceWarning is issued if it is reached.
     tol : float, default=1e-4
