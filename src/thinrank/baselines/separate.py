@@ -142,8 +142,6 @@ def factors_of_columns(theta: np.ndarray) -> Factors:
 
     The columns have the units of the responses, which may differ by many orders of magnitude. In a
     decomposition of Θ itself the small ones would get the rounding errors of the large ones.
-
-    Shapes: ``theta`` (n_features, n_targets).
     """
     units = np.max(np.abs(theta), axis=0, initial=0.0)
     units = np.where(units > 0, units, 1.0)

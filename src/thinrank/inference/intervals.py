@@ -314,8 +314,6 @@ def _coefficient_estimates(
     A predictor that is not adjusted for is added to those that are, one at a time. If neither the
     predictor nor the response is in the model, the estimate is that of least squares, since the
     low rank says nothing about the coefficient to first order.
-
-    Shapes: ``pairs`` (m, 2), ``estimate``, ``standard_error``, ``df`` (m,).
     """
     model, k = found.model, len(found.response_names)
     needed, place = np.unique(pairs[:, 0], return_inverse=True)
@@ -463,10 +461,7 @@ def _remarks(found: FittedSupports) -> list[str]:
 
 
 def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
-    """Remarks on layers whose singular values are close to one another.
-
-    Shapes: ``values``, ``errors`` (rank,).
-    """
+    """Remarks on layers whose singular values are close to one another."""
     # perturbations of first order divide by the difference: six standard errors are little
     close = values[:-1] - values[1:] < 6 * np.hypot(errors[:-1], errors[1:])
     return [

@@ -303,8 +303,6 @@ def evidence(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Evid
     columns are; the same holds for columns. Cells of the block left out on both sides are
     independent of the fit if cells are independent, whatever their distribution is. A layer must
     pass all three tests, so that each kind of noise is recognized by one of them.
-
-    Shapes: ``A`` (n_rows, n_columns).
     """
     folds = min(FOLDS, *A.shape)
     if folds < 2:

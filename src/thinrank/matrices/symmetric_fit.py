@@ -17,10 +17,7 @@ _SMALL = 50
 
 
 def leading(E: np.ndarray | FilledOperator, rank: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
-
-    Shapes: ``E`` (n_nodes, n_nodes), ``vectors`` (n_nodes, rank).
-    """
+    """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors."""
     n = E.shape[0]
     rank = min(rank, n)
     if isinstance(E, np.ndarray) and (n <= FULL_SVD_SIZE or rank > n // 4):

@@ -135,8 +135,6 @@ def objectives_on(
     With limits on both rank and columns the columns are found by alternation from two starts, so
     that the result is that of a model, but perhaps not of the best. ``relaxed`` leaves out one of
     these two limits instead, whichever gives more, and so returns lower bounds.
-
-    Shapes: ``supports`` (count, size), result (count,).
     """
     gram, cross = problem.gram(rows), problem.cross[rows]
     count, size = supports.shape
