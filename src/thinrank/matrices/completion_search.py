@@ -111,10 +111,20 @@ class Search:
         self.proposed: dict[tuple[int, int, int], tuple[tuple[int, int], tuple[int, int]]] = {}
 
     def run(self) -> tuple[Candidate, list[Candidate]]:
-        """The candidate that is chosen, and all that were tried."""
-        best = self._best()
-        chosen = self._thinnest(best)
-        return chosen, [self.zero, *self.done.values(), *([chosen] if chosen.rank else [])]
+        """The candidate that is chosen, and all that were tried.
+
+        It has fewest parameters of those whose error is not clearly larger than the smallest one.
+        """
+        best, tried = self._best(), [self.zero, *self.done.values()]
+        if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
+            return self.zero, tried
+        near = [
+            each
+            for each in self.done.values()
+            if each.is_near(best, _MARGIN * (1 if each.rank == best.rank else 2))
+        ]
+        chosen = min(near, key=lambda each: (each.size, each.error))
+        return chosen, [*tried, chosen]
 
     def _best(self) -> Candidate:
         """The candidate with the smallest error."""
@@ -133,17 +143,6 @@ class Search:
             if without_gain == PATIENCE:
                 break
         return self._polished(best) if best.rank else best
-
-    def _thinnest(self, best: Candidate) -> Candidate:
-        """The candidate with fewest parameters whose error is not clearly larger."""
-        if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
-            return self.zero
-        near = [
-            each
-            for each in self.done.values()
-            if each.is_near(best, _MARGIN * (1 if each.rank == best.rank else 2))
-        ]
-        return min(near, key=lambda each: (each.size, each.error))
 
     def _sizes(self, rank: int, rows: int, columns: int) -> tuple[int, int, int]:
         """Possible sizes nearest to those asked for."""
@@ -315,18 +314,6 @@ def _extended(
             return V, rows
         rows, columns = rows + more_rows, columns + more_columns
         _, V = alternate(cells, V, rows, columns, ridge, EXACT)
-
-
-def scores_of_rows(
-    cells: ObservedCells, V: np.ndarray, ridge: float, least_gain: float
-) -> np.ndarray:
-    """Ridge regressions of the observed cells of rows on V; zero for rows that gain too little."""
-    if not V.shape[1]:
-        return np.zeros((cells.shape[0], 0))
-    support = np.flatnonzero(V.any(axis=1))
-    U, gains = regressions(cells.block(None, support), V[support], ridge)
-    U[gains < least_gain * (1 - EXACT)] = 0.0  # rows of fit stay in spite of rounding
-    return U
 
 
 def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:

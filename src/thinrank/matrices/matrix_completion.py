@@ -31,10 +31,10 @@ from thinrank.matrices.completion_search import (
     Limits,
     Search,
     fit_completion,
-    scores_of_rows,
     table_of,
 )
 from thinrank.matrices.decomposition import Decomposition
+from thinrank.matrices.masked_factors import EXACT, best_rows
 from thinrank.minimize import check_size, seed_from
 
 _NOTHING = (
@@ -328,8 +328,11 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             rows = means(cells.replaced(cells.values - self.column_center_[cells.columns]))
             rows[cells.counts == 0] = float(np.mean(self.row_center_))
         centre = Centre(rows, self.column_center_)
-        centred = centre.removed(cells)
-        return scores_of_rows(centred, self._loadings, self.ridge_, self._least_gain), centre
+        U = np.zeros((cells.shape[0], self.rank_))
+        if self.rank_:
+            U, gains = best_rows(centre.removed(cells), self._loadings, len(U), self.ridge_)
+            U[gains < self._least_gain * (1 - EXACT)] = 0.0  # rows of fit stay in spite of rounding
+        return U, centre
 
 
 def _in_words(tried: Candidate, cells: int) -> str:
