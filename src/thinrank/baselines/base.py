@@ -15,8 +15,10 @@ from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.core.checks import check_number, is_auto, positive_integer
 from thinrank.core.factors import Factors
 from thinrank.core.journal import recalled
+from thinrank.designs import Dense
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.problem import TrainingData
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 from thinrank.selection.splits import given_splits
@@ -113,7 +115,8 @@ class Baseline(FactorRegressor):
             self.best_params_ = self._choose(sample, settings) if several else settings[0]
             # run the path to its end: after the last solution, subclasses store n_iter_ and so on
             *_, solution = self._path(data, [self.best_params_], final=True)
-            self._keep(data.to_user(solution), sample.data, sample.single_target)
+            kept = TrainingData(Dense(sample.X), sample.Y, sample.weight)
+            self._keep(data.to_user(solution), kept, sample.single_target)
         return self
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
@@ -129,7 +132,8 @@ class Baseline(FactorRegressor):
         self, sample: TrainingSample, settings: Sequence[Setting]
     ) -> dict[str, Any]:
         """Held-out mean squared error of every setting."""
-        weights, splits = sample.weights, given_splits(self.cv, sample.X, sample.Y)
+        weights = np.ones(len(sample.X)) if sample.weight is None else sample.weight
+        splits = given_splits(self.cv, sample.X, sample.Y)
         # with rows of positive weight on both sides
         splits = [(a, b) for a, b in splits if weights[a].any() and weights[b].any()]
         if not splits:
