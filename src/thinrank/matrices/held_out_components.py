@@ -23,7 +23,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs import standardize, take_rows
-from thinrank.matrices.decomposition import CLEAR_ERRORS, PATIENCE
+from thinrank.matrices.decomposition import PATIENCE
 from thinrank.matrices.sparse_components import (
     compressed,
     feature_counts,
@@ -36,10 +36,11 @@ from thinrank.matrices.sparse_components import (
 _SPLITS = 10
 # Largest automatic rank: more components are not for reading.
 _MAX_RANK = 20
-# What components have in common must exceed 0 by this number of standard errors for uncorrelated
-# features, and by CLEAR_ERRORS of those estimated from the rows. benchmarks/sparse_pca.py counts
-# how often noise exceeds both.
+# What components have in common must exceed 0 by these numbers of standard errors: those for
+# uncorrelated features, and those estimated from the rows. benchmarks/sparse_pca.py counts how
+# often noise exceeds both.
 _NULL_ERRORS = 5.0
+_ROW_ERRORS = 2.3
 
 
 class Choice(NamedTuple):
@@ -107,7 +108,7 @@ def choose_components(
         count, record = _try(splits, n, tried, features, shared, least_share)
         chosen = [count] if shared else [*chosen, count]
         record["accepted"] = rank is not None or (
-            record["null_errors"] > _NULL_ERRORS and record["row_errors"] > CLEAR_ERRORS
+            record["null_errors"] > _NULL_ERRORS and record["row_errors"] > _ROW_ERRORS
         )
         best.records.append(record)
         if record["accepted"]:
