@@ -38,7 +38,7 @@ _SPLITS = 10
 _MAX_RANK = 20
 # What components have in common must exceed 0 by these numbers of standard errors: those for
 # uncorrelated features, and those estimated from the rows. benchmarks/sparse_pca.py counts how
-# often noise exceeds both.
+# often noise exceeds both. With 3 for the rows a component that few rows show is lost.
 _NULL_ERRORS = 5.0
 _ROW_ERRORS = 2.3
 
