@@ -51,7 +51,7 @@ class Candidate:
     rows: int
     columns: int
     ridge: float  # the ridge with the smallest error
-    errors: np.ndarray  # (n_rows,) sums of the squared errors in held-out cells
+    errors: np.ndarray  # (n_groups,) sums of the squared errors in random groups of cells
     # one fit for each split; empty once the candidate was used
     fits: tuple[Fit, ...] = field(default=(), repr=False)
 
@@ -73,7 +73,7 @@ class Candidate:
     def is_near(self, best: Candidate, margin: float) -> bool:
         """Whether the error exceeds that of the best one by at most some standard errors.
 
-        The standard error is that of the difference, from the differences in the rows.
+        The standard error is that of the difference, from the differences in the groups of cells.
         """
         standard_error = float(np.linalg.norm(self.errors - best.errors))
         return self.error - best.error <= margin * standard_error
@@ -102,8 +102,11 @@ class Search:
         report: Callable[[Candidate], None],
     ) -> None:
         self.shape, self.limits, self.report = cells.shape, limits, report
-        part = np.random.default_rng(seed).permutation(len(cells)) % cv
-        self.splits = [_split(cells, part == k, centre) for k in range(cv)]
+        # cells of a few rows would not do as groups: all that a small block explains is in them
+        self.n_groups = sum(cells.shape)
+        place = np.random.default_rng(seed).permutation(len(cells))
+        self.splits = [_split(cells, place % cv == k, centre) for k in range(cv)]
+        self.groups = [place[place % cv == k] % self.n_groups for k in range(cv)]
         self.first = _standing_out(Centre.of(cells, centre).removed(cells))
         nothing = np.zeros((self.shape[0], 0)), np.zeros((self.shape[1], 0))
         self.zero = Candidate(0, 0, 0, 0.0, self._errors([nothing] * cv))
@@ -228,9 +231,10 @@ class Search:
         return best
 
     def _errors(self, fits: Iterable[Fit]) -> np.ndarray:
-        errors = np.zeros(self.shape[0])
-        for (_, held_out), (U, V) in zip(self.splits, fits, strict=True):
-            errors += held_out.row_sums((held_out.values - held_out.products(U, V)) ** 2)
+        errors = np.zeros(self.n_groups)
+        for (_, cells), groups, (U, V) in zip(self.splits, self.groups, fits, strict=True):
+            squares = (cells.values - cells.products(U, V)) ** 2
+            errors += np.bincount(groups, squares, self.n_groups)
         return errors
 
     def _numbers(self, candidate: Candidate, transposed: bool) -> tuple[int, int]:
