@@ -11,8 +11,8 @@ import numpy as np
 
 from paper.study import Record
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
+from thinrank.baselines.base import Setting
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
 from thinrank.rl import MultiTaskFQI
 

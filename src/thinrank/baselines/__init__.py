@@ -8,9 +8,11 @@ fit, ``best_params_`` holds the chosen parameters, so that
 
 from thinrank.baselines.double_projected import DoubleProjectedPenalization
 from thinrank.baselines.exclusive_extraction import ExclusiveExtraction
-from thinrank.baselines.joint_rank_row import JointRankRowSelection
-from thinrank.baselines.multi_task import MultiTaskGroupLasso
-from thinrank.baselines.rank_constrained import RankConstrainedGroupLasso
+from thinrank.baselines.group_lassos import (
+    JointRankRowSelection,
+    MultiTaskGroupLasso,
+    RankConstrainedGroupLasso,
+)
 from thinrank.baselines.reduced_rank import NullRegressor, ReducedRankRegression
 from thinrank.baselines.separate import SeparateLassos, SeparateRidges
 from thinrank.baselines.thresholding_svd import ThresholdingSVD

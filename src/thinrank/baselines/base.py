@@ -12,22 +12,37 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.baselines.sample import Prepared, TrainingSample
-from thinrank.baselines.tuning import Setting, cross_validate, penalty_grid
 from thinrank.core.checks import check_number, is_auto, positive_integer
 from thinrank.core.factors import Factors
+from thinrank.core.journal import recalled
+from thinrank.designs import Dense
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.problem import TrainingData
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
+from thinrank.selection.splits import given_splits
 from thinrank.solvers.group_lasso import largest_penalty
 
-# Parts of the documentation of all baselines, in the place of their names in braces.
+# Values of the tuning parameters of a baseline, by name.
+Setting = dict[str, Any]
+
+# Parts of the documentation of the baselines, in the place of their names in braces.
 _SHARED = {
+    "    {rank}\n": """\
+    rank : int or "auto", default="auto"
+        Largest rank of Θ. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
+        (2011), :func:`thinrank.selection.estimate_rank`.
+""",
     "    {splits}\n": """\
     cv, fit_intercept, standardize : default=5, True and True
         Splits by which "auto" chooses, as in scikit-learn (PredefinedSplit for one validation
         set); whether to center X and Y; whether to scale X to columns of unit root mean square,
         of which penalties and thresholds then judge the coefficients.
+""",
+    "    {model}\n": """\
+    factors_, coef_, intercept_, rank_, row_support_, column_support_
+        As for :class:`thinrank.SparseReducedRankRegressor`.
 """,
     "    {chosen}\n": """\
     best_params_, cv_results_ : dict
@@ -51,6 +66,7 @@ class Baseline(FactorRegressor):
     fit_intercept: bool
     standardize: bool
     cv: Any
+    rank: int | str
     penalty: float | str
     n_penalties: int
     max_iter: int
@@ -64,6 +80,8 @@ class Baseline(FactorRegressor):
     _patience: ClassVar[int | None] = 8
     # Tolerance while the settings of a path are compared; the final fit uses the user's ``tol``.
     _path_tol: ClassVar[float] = 1e-4
+    # Where penalties decide whether the model is empty, the rank is at least 1.
+    _least_rank: ClassVar[int] = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
         for name, text in _SHARED.items():
@@ -97,25 +115,63 @@ class Baseline(FactorRegressor):
             self.best_params_ = self._choose(sample, settings) if several else settings[0]
             # run the path to its end: after the last solution, subclasses store n_iter_ and so on
             *_, solution = self._path(data, [self.best_params_], final=True)
-            self._keep(data.to_user(solution), sample.data, sample.single_target)
+            kept = TrainingData(Dense(sample.X), sample.Y, sample.weight)
+            self._keep(data.to_user(solution), kept, sample.single_target)
         return self
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
         """The setting with the smallest held-out error."""
-        self.cv_results_ = cross_validate(
-            self._path,
-            sample,
-            settings,
-            self.cv,
-            fit_intercept=self.fit_intercept,
-            standardize=self.standardize,
-            patience=self._patience,
-        )
+        self.cv_results_ = self._cross_validated(sample, settings)
         scores = self.cv_results_["mean_test_score"]
         finite = np.isfinite(scores)
         # to half of the digits, so that rounding errors decide nothing
         rounded = arrays.half_the_digits(np.where(finite, scores, 0.0))
         return settings[int(np.argmax(np.where(finite, rounded, scores)))]
+
+    def _cross_validated(
+        self, sample: TrainingSample, settings: Sequence[Setting]
+    ) -> dict[str, Any]:
+        """Held-out mean squared error of every setting."""
+        weights = np.ones(len(sample.X)) if sample.weight is None else sample.weight
+        splits = given_splits(self.cv, sample.X, sample.Y)
+        # with rows of positive weight on both sides
+        splits = [(a, b) for a, b in splits if weights[a].any() and weights[b].any()]
+        if not splits:
+            raise ValueError(
+                "cv must have a split with rows of positive weight in both parts, but it has none"
+            )
+        scores = np.empty((len(splits), len(settings)))
+        for fold, (train, test) in enumerate(splits):
+
+            def of_split(train: np.ndarray = train, test: np.ndarray = test) -> np.ndarray:
+                return self._scores(sample.rows(train), sample.rows(test), settings)
+
+            scores[fold] = recalled(f"split {fold}", of_split)
+        mean = scores.mean(axis=0)
+        finite = np.isfinite(mean)
+        spread = np.where(finite, np.std(np.where(finite, scores, 0), axis=0), 0)
+        results: dict[str, Any] = {"params": list(settings)}
+        results |= {f"split{i}_test_score": row for i, row in enumerate(scores)}
+        results |= {"mean_test_score": mean, "std_test_score": spread}
+        order = np.argsort(-mean, kind="stable")
+        results["rank_test_score"] = np.empty(len(settings), dtype=np.int64)
+        results["rank_test_score"][order] = np.arange(1, len(settings) + 1)
+        return results
+
+    def _scores(
+        self, sample: TrainingSample, held_out: TrainingSample, settings: Sequence[Setting]
+    ) -> np.ndarray:
+        """Negative held-out errors along the path, −∞ for settings that are skipped."""
+        data = sample.prepared(self.fit_intercept, self.standardize)
+        scores = np.full(len(settings), -np.inf)
+        since_best, best = 0, -np.inf
+        for i, factors in enumerate(self._path(data, settings)):
+            scores[i] = -_mean_squared_error(data, factors, held_out)
+            since_best = 0 if scores[i] > best else since_best + 1
+            best = max(best, scores[i])
+            if self._patience is not None and since_best >= self._patience:
+                break
+        return scores
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for invalid parameters, before the data are read."""
@@ -161,16 +217,13 @@ class Baseline(FactorRegressor):
         raise NotImplementedError
 
     def _rank_of(self, data: Prepared) -> int:
-        """The given rank, or that of the rank selection criterion, at least 1.
-
-        At least 1, since it is the penalties that decide whether the model is empty.
-        """
-        rank = getattr(self, "rank", None)
+        """The given rank, or that of the rank selection criterion."""
         _, p, k = data.shape
-        if is_auto(rank):
-            return max(1, estimate_rank(data.X, data.Y, method="rsc"))
-        check_size("rank", rank, min(p, k), "the smaller of predictors and responses")
-        return int(rank)  # type: ignore[arg-type]
+        if is_auto(self.rank):
+            return max(self._least_rank, estimate_rank(data.X, data.Y, method="rsc"))
+        words = "the smaller of predictors and responses"
+        check_size("rank", self.rank, min(p, k), words, least=self._least_rank)
+        return int(self.rank)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -181,3 +234,18 @@ class PenalizedBaseline(Baseline):
     cv: Any = 5
     fit_intercept: bool = True
     standardize: bool = True
+
+
+def penalty_grid(largest: float, count: int) -> list[float]:
+    """Decreasing penalties, evenly spaced on a logarithmic scale."""
+    if largest <= 0:
+        return [0.0]
+    # down to 0.003; scikit-learn's lasso paths end at 0.001
+    return [float(x) for x in largest * np.geomspace(1.0, 10**-2.5, count)]
+
+
+def _mean_squared_error(data: Prepared, factors: Factors, held_out: TrainingSample) -> float:
+    """Mean squared error over rows, weighted, and responses."""
+    user, intercept, *_ = data.to_user(factors)
+    residual = held_out.Y - (held_out.X @ user.U) @ user.V.T - intercept
+    return float(np.average(np.mean(residual**2, axis=1), weights=held_out.weight))

@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from thinrank.baselines.base import PenalizedBaseline
+from thinrank.baselines.base import PenalizedBaseline, Setting, penalty_grid
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
@@ -37,9 +36,7 @@ class DoubleProjectedPenalization(PenalizedBaseline):
 
     Parameters
     ----------
-    rank : int or "auto", default="auto"
-        Largest rank of Θ. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
-        (2011).
+    {rank}
     penalty : float or "auto", default="auto"
         Penalty of both group lassos, in the units of Y. "auto" chooses by ``cv``.
     column_threshold : float or "auto", default="auto"
@@ -55,8 +52,7 @@ class DoubleProjectedPenalization(PenalizedBaseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`.
+    {model}
     {chosen}
 
     References

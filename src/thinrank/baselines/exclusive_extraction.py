@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import Baseline, Setting
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.separate import weighted_lasso
-from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
@@ -51,10 +50,8 @@ class ExclusiveExtraction(Baseline):
         single validation set. None uses the authors' criterion on all rows instead,
         BIC = nk·log(RSS) + log(nk)·df, where df is the number of non-zero entries of all u and v
         minus the number of layers; models with log(nk)·df > nk are excluded.
-    fit_intercept : bool, default=True
-        Whether to center X and Y.
-    standardize : bool, default=True
-        Whether to scale the columns of X to unit root mean square.
+    fit_intercept, standardize : bool, default=True
+        Whether to center X and Y, and to scale the columns of X to unit root mean square.
     max_iter : int, default=200
         Largest number of rounds over the layers. A ConvergenceWarning is issued if it is reached.
     tol : float, default=1e-4
@@ -62,8 +59,7 @@ class ExclusiveExtraction(Baseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`.
+    {model}
     objectives_ : ndarray
         The objective after every step of the final fit.
     n_iter_ : int

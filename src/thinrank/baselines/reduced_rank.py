@@ -8,28 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import Baseline, Setting
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
-from thinrank.minimize import check_size
-from thinrank.selection import estimate_rank
 
 
 @dataclass(eq=False, repr=False)
 class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
-    Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form. If
-    predictors are linearly dependent, or nearly so (singular values of X below 1e-6 times the
-    largest), the solution is that of least norm.
+    Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² in closed form, over Θ of rank at most ``rank``, which
+    may be 0. If predictors are linearly dependent, or nearly so (singular values of X below 1e-6
+    times the largest), the solution is that of least norm.
 
     Parameters
     ----------
-    rank : int or "auto", default="auto"
-        Largest rank of Θ, from 0. "auto" uses the rank selection criterion of Bunea, She &
-        Wegkamp (2011), :func:`thinrank.selection.estimate_rank`.
+    {rank}
     ridge : float or "auto", default=0.0
         Weight of ½‖Θ‖². "auto" chooses by ``cv``.
     n_ridges : int, default=12
@@ -39,8 +34,7 @@ class ReducedRankRegression(Baseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`.
+    {model}
     {chosen}
 
     References
@@ -57,6 +51,8 @@ class ReducedRankRegression(Baseline):
     3
     """
 
+    _least_rank = 0
+
     rank: int | str = "auto"
     ridge: float | str = 0.0
     _: KW_ONLY
@@ -64,14 +60,6 @@ class ReducedRankRegression(Baseline):
     cv: Any = 5
     fit_intercept: bool = True
     standardize: bool = True
-
-    def _rank_of(self, data: Prepared) -> int:
-        """The rank, which may be 0 here: no penalty could make the model empty."""
-        if is_auto(self.rank):
-            return estimate_rank(data.X, data.Y, method="rsc")
-        _, p, k = data.shape
-        check_size("rank", self.rank, min(p, k), "the smaller of predictors and responses", least=0)
-        return int(self.rank)
 
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)

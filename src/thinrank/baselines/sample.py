@@ -14,7 +14,7 @@ from thinrank import arrays
 from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
-from thinrank.estimators.problem import FitResult, TrainingData
+from thinrank.estimators.problem import FitResult
 from thinrank.estimators.validation import (
     check_magnitudes,
     check_predictors,
@@ -63,16 +63,6 @@ class TrainingSample:
         if weight is not None:
             weight = np.asarray(weight, dtype=np.float64)
         return cls(_dense(design), Y[:, None] if single else Y, weight, single)
-
-    @property
-    def weights(self) -> np.ndarray:
-        """Weights of the rows; all 1 if none were given."""
-        return np.ones(self.X.shape[0]) if self.weight is None else self.weight
-
-    @property
-    def data(self) -> TrainingData:
-        """The data, for what is kept of a fit."""
-        return TrainingData(Dense(self.X), self.Y, self.weight)
 
     def rows(self, index: np.ndarray) -> TrainingSample:
         """The rows with the given indices."""

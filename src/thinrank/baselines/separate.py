@@ -10,9 +10,8 @@ from sklearn import config_context
 from sklearn.linear_model import lasso_path
 
 from thinrank.arrays import Array
-from thinrank.baselines.base import PenalizedBaseline
+from thinrank.baselines.base import PenalizedBaseline, Setting
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import quiet_coordinate_descent
@@ -143,8 +142,6 @@ def factors_of_columns(theta: np.ndarray) -> Factors:
 
     The columns have the units of the responses, which may differ by many orders of magnitude. In a
     decomposition of Θ itself the small ones would get the rounding errors of the large ones.
-
-    Shapes: ``theta`` (n_features, n_targets).
     """
     units = np.max(np.abs(theta), axis=0, initial=0.0)
     units = np.where(units > 0, units, 1.0)

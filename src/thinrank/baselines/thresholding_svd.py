@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import Baseline, Setting
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
@@ -51,9 +50,7 @@ class ThresholdingSVD(Baseline):
 
     Parameters
     ----------
-    rank : int or "auto", default="auto"
-        Largest rank of Θ. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
-        (2011).
+    {rank}
     row_threshold : float or "auto", default="auto"
         Threshold for the entries of B, in the units of the (scaled) coefficients. "auto" chooses
         by ``cv``.
@@ -70,8 +67,7 @@ class ThresholdingSVD(Baseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`.
+    {model}
     n_iter_ : int
         Number of iterations in the final fit.
     {chosen}

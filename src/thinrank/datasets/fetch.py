@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,13 +52,53 @@ class Matrix(NamedTuple):
     columns: list[str]  # names of the columns
 
 
-@documented(FETCHED, "(542, 106)", "(542, 18)", confirmed_factors=_CONFIRMED_TEXT)
-def fetch_yeast(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+Objects = dict[str, Any]
+"""The objects of an R data file, by name."""
+Parts = tuple[Matrix, Matrix, dict[str, Any]]
+"""Predictors, responses, and further parts of a data set."""
+
+
+def _fetches(
+    file: str, data: str, target: str, **more: str
+) -> Callable[[Any], Callable[..., Bunch]]:
+    """Turn a function of what an R data file contains into one that fetches the data set.
+
+    ``data``, ``target``: shapes for the documentation; ``more``: what further parts are.
+    """
+
+    def decorate(parts_of: Callable[[Objects], Parts]) -> Callable[..., Bunch]:
+        def fetch(
+            *,
+            data_home: str | os.PathLike[str] | None = None,
+            download_if_missing: bool = True,
+            as_frame: AsFrame = "auto",
+        ) -> Bunch:
+            X, Y, others = parts_of(_read(file, data_home, download_if_missing))
+            name = parts_of.__name__.removeprefix("fetch_")
+            return make_bunch(name, X.values, Y.values, X.columns, Y.columns, as_frame, **others)
+
+        fetch.__name__ = fetch.__qualname__ = parts_of.__name__
+        fetch.__doc__ = parts_of.__doc__
+        return documented(FETCHED, data, target, **more)(fetch)
+
+    return decorate
+
+
+def _read(name: str, data_home: Any, download_if_missing: bool) -> Objects:
+    """All objects of an R data file (.rda, .RData)."""
+    path = local_copy(name, data_home, download_if_missing=download_if_missing)
+    rdata = import_optional("rdata")
+    with warnings.catch_warnings():
+        # Old files do not state the encoding of names; those read here are ASCII.
+        warnings.filterwarnings("ignore", "Unknown encoding")
+        # Classes of other R packages: the underlying lists are what is needed.
+        warnings.filterwarnings("ignore", "Missing constructor")
+        objects: Objects = rdata.read_rda(str(path))
+    return objects
+
+
+@_fetches("spls_yeast.RData", "(542, 106)", "(542, 18)", confirmed_factors=_CONFIRMED_TEXT)
+def fetch_yeast(found: Objects) -> Parts:
     """Fetch the yeast cell cycle (transcription factors, expression over time).
 
     542 genes, 106 predictors that say how strongly each transcription factor binds to a gene, and
@@ -69,28 +110,14 @@ def fetch_yeast(
     reduction and variable selection, Journal of the Royal Statistical Society B 72 (2010). The data
     set ``yeast`` of the R package spls, license GPL.
     """
-    yeast = _read("spls_yeast.RData", data_home, download_if_missing)["yeast"]
-    data, target = _matrix(yeast["x"]), _matrix(yeast["y"])
+    data, target = (_matrix(found["yeast"][name]) for name in "xy")
     # The names of the file end in the growth medium, which is the same for all.
     factors = [name.removesuffix("_YPD") for name in data.columns]
-    return make_bunch(
-        "yeast",
-        data.values,
-        target.values,
-        factors,
-        target.columns,
-        as_frame,
-        confirmed_factors=_CONFIRMED.split(),
-    )
+    return data._replace(columns=factors), target, {"confirmed_factors": _CONFIRMED.split()}
 
 
-@documented(FETCHED, "(1790, 113)", "(1790, 18)", confirmed_factors=_CONFIRMED_TEXT)
-def fetch_cell_cycle(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches("secure_CellCycle.RData", "(1790, 113)", "(1790, 18)", confirmed_factors=_CONFIRMED_TEXT)
+def fetch_cell_cycle(found: Objects) -> Parts:
     """Fetch the yeast cell cycle with missing entries (more genes than ``fetch_yeast``).
 
     1790 genes, 113 predictors that say how strongly each transcription factor binds to a gene, and
@@ -103,21 +130,12 @@ def fetch_cell_cycle(
     Computational and Graphical Statistics 26 (2017). The data set ``CellCycle`` of the R package
     secure, license GPL.
     """
-    cycle = _read("secure_CellCycle.RData", data_home, download_if_missing)["CellCycle"]
-    factors = _CONFIRMED.split()
-    data, target = _matrix(cycle["X"]), _matrix(cycle["Y"])
-    return _joined(
-        "cell_cycle", data, target, as_frame, index=target.rows, confirmed_factors=factors
-    )
+    data, target = (_matrix(found["CellCycle"][name]) for name in "XY")
+    return data, target, {"index": target.rows, "confirmed_factors": _CONFIRMED.split()}
 
 
-@documented(FETCHED, "(60, 145)", "(60, 83)")
-def fetch_mice_eqtl(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches("spls_mice.RData", "(60, 145)", "(60, 83)")
+def fetch_mice_eqtl(found: Objects) -> Parts:
     """Fetch markers and gene expression of mice (eQTL mapping).
 
     60 mice, 145 predictors, the genotypes at microsatellite markers, and 83 responses, transcripts
@@ -129,23 +147,18 @@ def fetch_mice_eqtl(
     partial least squares regression, Genetics 182 (2009). The data set ``mice`` of the R package
     spls, license GPL.
     """
-    mice = _read("spls_mice.RData", data_home, download_if_missing)["mice"]
-    return _joined("mice_eqtl", _matrix(mice["x"]), _matrix(mice["y"]), as_frame)
+    data, target = (_matrix(found["mice"][name]) for name in "xy")
+    return data, target, {}
 
 
-@documented(
-    FETCHED,
+@_fetches(
+    "mixOmics_multidrug.rda",
     "(60, 853)",
     "(60, 48)",
     tissues="The tissue of origin of each cell line.",
     compounds="The names of the compounds; ``feature_names`` are their NSC numbers.",
 )
-def fetch_multidrug(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+def fetch_multidrug(found: Objects) -> Parts:
     """Fetch drug activity and transporters (60 cancer cell lines).
 
     60 cell lines, 853 predictors, the activity of compounds, and 48 responses, the expression of
@@ -158,30 +171,25 @@ def fetch_multidrug(
     in cancer cells, Cancer Cell 6 (2004). The data set ``multidrug`` of the R package mixOmics,
     license GPL.
     """
-    found = _read("mixOmics_multidrug.rda", data_home, download_if_missing)["multidrug"]
-    data, target = _matrix(found["compound"]), _matrix(found["ABC.trans"])
+    drugs = found["multidrug"]
+    data, cells = _matrix(drugs["compound"]), drugs["cell.line"]
     complete = np.flatnonzero(~np.isnan(data.values).any(axis=0))
-    cells = found["cell.line"]
-    return make_bunch(
-        "multidrug",
-        data.values[:, complete],
-        target.values,
-        [data.columns[j] for j in complete],
-        target.columns,
-        as_frame,
-        index=_texts(cells["Sample"]),
-        tissues=_texts(cells["Class"]),
-        compounds=[str(found["comp.name"][j]) for j in complete],
-    )
+    numbers = [data.columns[j] for j in complete]
+    more = {
+        "index": _texts(cells["Sample"]),
+        "tissues": _texts(cells["Class"]),
+        "compounds": [str(drugs["comp.name"][j]) for j in complete],
+    }
+    return Matrix(data.values[:, complete], None, numbers), _matrix(drugs["ABC.trans"]), more
 
 
-@documented(FETCHED, "(150, 184)", "(150, 142)", subtypes="The subtype of each cancer.")
-def fetch_breast_mirna(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches(
+    "mixOmics_breast.TCGA.rda",
+    "(150, 184)",
+    "(150, 142)",
+    subtypes="The subtype of each cancer.",
+)
+def fetch_breast_mirna(found: Objects) -> Parts:
     """Fetch microRNA and proteins of 150 breast cancers.
 
     150 samples, 184 predictors, microRNAs, and 142 responses, proteins. The file is downloaded on
@@ -193,20 +201,13 @@ def fetch_breast_mirna(
     multi-omics assays, Bioinformatics 35 (2019). The data set ``breast.TCGA`` of the R package
     mixOmics, license GPL.
     """
-    found = _read("mixOmics_breast.TCGA.rda", data_home, download_if_missing)["breast.TCGA"]
-    train = found["data.train"]
+    train = found["breast.TCGA"]["data.train"]
     data, target = _matrix(train["mirna"]), _matrix(train["protein"])
-    subtypes = _texts(train["subtype"])
-    return _joined("breast_mirna", data, target, as_frame, index=data.rows, subtypes=subtypes)
+    return data, target, {"index": data.rows, "subtypes": _texts(train["subtype"])}
 
 
-@documented(FETCHED, "(166, 235)", "(166, 2)")
-def fetch_nir(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches("chemometrics_NIR.rda", "(166, 235)", "(166, 2)")
+def fetch_nir(found: Objects) -> Parts:
     """Fetch near-infrared spectra of fermentation mashes.
 
     166 mashes, 235 predictors, first derivatives of their spectra, named by wavelength in nm, and 2
@@ -219,17 +220,11 @@ def fetch_nir(
     production by near infrared spectroscopy and chemometrics, Analytica Chimica Acta 642 (2009).
     The data set ``NIR`` of the R package chemometrics, license GPL.
     """
-    nir = _read("chemometrics_NIR.rda", data_home, download_if_missing)["NIR"]
-    return _joined("nir", _spectra(nir["xNIR"]), _matrix(nir["yGlcEtOH"]), as_frame)
+    return _spectra(found["NIR"]["xNIR"]), _matrix(found["NIR"]["yGlcEtOH"]), {}
 
 
-@documented(FETCHED, "(15, 145)", "(15, 6)")
-def fetch_cereal(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches("chemometrics_cereal.rda", "(15, 145)", "(15, 6)")
+def fetch_cereal(found: Objects) -> Parts:
     """Fetch infrared spectra of cereals.
 
     15 cereals, 145 predictors, their spectra, named by wavelength in nm, and 6 responses. The file
@@ -240,18 +235,12 @@ def fetch_cereal(
     K. Varmuza and P. Filzmoser, Introduction to Multivariate Statistical Analysis in Chemometrics,
     CRC Press (2009). The data set ``cereal`` of the R package chemometrics, license GPL.
     """
-    cereal = _read("chemometrics_cereal.rda", data_home, download_if_missing)["cereal"]
-    data = _spectra(cereal["X"])
-    return _joined("cereal", data, _matrix(cereal["Y"]), as_frame, index=data.rows)
+    data = _spectra(found["cereal"]["X"])
+    return data, _matrix(found["cereal"]["Y"]), {"index": data.rows}
 
 
-@documented(FETCHED, "(3988, 294)", "(3988, 44)")
-def fetch_lsoa(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches("gofar_lsoa.rda", "(3988, 294)", "(3988, 44)")
+def fetch_lsoa(found: Objects) -> Parts:
     """Fetch the longitudinal study of aging (mixed responses, 20 % missing).
 
     3988 persons, 294 predictors, answers in one interview, and 44 responses, answers some years
@@ -264,19 +253,13 @@ def fetch_lsoa(
     Computational Statistics & Data Analysis 157 (2021). The repository amishra-stats/gofar, license
     GPL.
     """
-    found = _read("gofar_lsoa.rda", data_home, download_if_missing)
-    data, target = _matrix(found["feature294"]), _matrix(found["target44"])
+    target = _matrix(found["target44"])
     questions = [str(text).lower() for text in found["target44.names"]["FEATURE_DISC"]]
-    return make_bunch("lsoa", data.values, target.values, data.columns, questions, as_frame)
+    return _matrix(found["feature294"]), target._replace(columns=questions), {}
 
 
-@documented(FETCHED, "(627, 350)", "(627, 39)")
-def fetch_american_gut(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    as_frame: AsFrame = "auto",
-) -> Bunch:
+@_fetches("nbfar_american_gut.rda", "(627, 350)", "(627, 39)")
+def fetch_american_gut(found: Objects) -> Parts:
     """Fetch diet, life style and bacteria of the gut (counts).
 
     627 persons, 350 predictors about diet and life style, and 39 responses, counts of families of
@@ -288,20 +271,14 @@ def fetch_american_gut(
     data analysis, Statistics in Medicine 41 (2022). The repository amishra-stats/nbfar, license
     GPL.
     """
-    found = _read("nbfar_american_gut.rda", data_home, download_if_missing)["agdata_vio"]
+    gut = found["agdata_vio"]
     # Some answers are factors of R: their labels, not their codes, are the numbers.
-    answers = {str(name): np.asarray(column, float) for name, column in found.sam_data.items()}
+    answers = {str(name): np.asarray(column, float) for name, column in gut.sam_data.items()}
     varying = [name for name, column in answers.items() if np.ptp(column) > 0]
-    counts = _matrix(found.otu_table)  # a row for each family, a column for each person
-    return make_bunch(
-        "american_gut",
-        np.column_stack([answers[name] for name in varying]),
-        counts.values.T.copy(),
-        varying,
-        counts.rows or [],
-        as_frame,
-        index=counts.columns,
-    )
+    counts = _matrix(gut.otu_table)  # a row for each family, a column for each person
+    data = Matrix(np.column_stack([answers[name] for name in varying]), None, varying)
+    target = Matrix(counts.values.T.copy(), None, counts.rows or [])
+    return data, target, {"index": counts.columns}
 
 
 @documented(FETCHED, "(n_samples, n_features)", "(n_samples, n_targets)")
@@ -341,19 +318,6 @@ def fetch_multi_target(
     return make_bunch(name, X, Y, columns[:split], columns[split:], as_frame)
 
 
-def _read(name: str, data_home: Any, download_if_missing: bool) -> dict[str, Any]:
-    """All objects of an R data file (.rda, .RData)."""
-    path = local_copy(name, data_home, download_if_missing=download_if_missing)
-    rdata = import_optional("rdata")
-    with warnings.catch_warnings():
-        # Old files do not state the encoding of names; those read here are ASCII.
-        warnings.filterwarnings("ignore", "Unknown encoding")
-        # Classes of other R packages: the underlying lists are what is needed.
-        warnings.filterwarnings("ignore", "Missing constructor")
-        objects: dict[str, Any] = rdata.read_rda(str(path))
-    return objects
-
-
 def _matrix(found: Any) -> Matrix:
     """A matrix (a DataArray of xarray) or a data frame (of pandas)."""
     if hasattr(found, "columns"):
@@ -368,12 +332,6 @@ def _spectra(found: Any) -> Matrix:
     matrix = _matrix(found)
     names = [f"{name.removeprefix('X').removesuffix('.0')} nm" for name in matrix.columns]
     return matrix._replace(columns=names)
-
-
-def _joined(name: str, data: Matrix, target: Matrix, as_frame: AsFrame, **more: Any) -> Bunch:
-    return make_bunch(
-        name, data.values, target.values, data.columns, target.columns, as_frame, **more
-    )
 
 
 def _texts(names: Any) -> list[str]:

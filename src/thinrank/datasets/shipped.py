@@ -20,8 +20,6 @@ from thinrank.datasets.bunches import (
 
 # The predictors of the Norwegian paper data, which the file calls X1 to X9.
 _POWERS = ("X1", "X2", "X3", "X1^2", "X2^2", "X3^2", "X1*X2", "X1*X3", "X2*X3")
-# Members of the club that the instructor of the karate club founded after the conflict.
-_WITH_INSTRUCTOR = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 17, 18, 20, 22)
 
 
 @documented(LOADED, "(103, 7)", "(103, 3)")
@@ -145,13 +143,14 @@ def load_karate_club(*, as_frame: AsFrame = "auto") -> Bunch:
     ((34, 34), 78)
     """
     framed = wants_frame(as_frame)
-    with FOLDER.joinpath("karate_club.txt").open(encoding="utf-8") as lines:
-        links = np.loadtxt(lines, dtype=int) - 1
+    links, faction = (
+        np.loadtxt(FOLDER.joinpath(file).read_text("utf-8").splitlines(), dtype=int)
+        for file in ("karate_club.txt", "karate_club_factions.txt")
+    )
+    i, j = links.T - 1
     names = [f"member {k}" for k in range(1, 35)]
     adjacency: Any = np.zeros((len(names), len(names)))
-    adjacency[links[:, 0], links[:, 1]] = adjacency[links[:, 1], links[:, 0]] = 1.0
-    faction = np.ones(len(names), dtype=int)
-    faction[np.array(_WITH_INSTRUCTOR) - 1] = 0
+    adjacency[i, j] = adjacency[j, i] = 1.0
     if framed:
         pandas = import_optional("pandas")
         adjacency = pandas.DataFrame(adjacency, index=names, columns=names)

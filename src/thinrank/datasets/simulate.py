@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import check_number
 from thinrank.core.factors import Factors
 
 
@@ -85,8 +86,7 @@ def make_two_way_sparse(
             raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
     if not -1 < correlation < 1:
         raise ValueError(f"correlation must be between -1 and 1, got {correlation!r}")
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be at least 0 and finite, got {noise!r}")
+    check_number("noise", noise)
     if not np.isfinite(signal):
         raise ValueError(f"signal must be finite, got {signal!r}")
 

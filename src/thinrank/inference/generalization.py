@@ -175,10 +175,7 @@ def generalization(
 
 
 def _group_numbers(groups: Any, n: int) -> np.ndarray:
-    """Number of the group of each row; every row by itself without groups.
-
-    Shapes: ``groups`` (n,), result (n,).
-    """
+    """Number of the group of each row; every row by itself without groups."""
     if groups is None:
         return np.arange(n)
     given = np.asarray(groups)
@@ -231,10 +228,7 @@ def _nested_interval(
 
 
 def _mean_variance(losses: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Variance of the mean loss, for independent groups of rows.
-
-    Shapes: ``losses`` (rows, m), ``groups`` (rows,), result (m,).
-    """
+    """Variance of the mean loss, for independent groups of rows."""
     _, place = np.unique(groups, return_inverse=True)
     count = int(place.max()) + 1
     if count < 2:

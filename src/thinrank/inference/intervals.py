@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.utils.extmath import svd_flip
 
 from thinrank.core.checks import check_choice
 from thinrank.estimators.validation import position
 from thinrank.inference.fitted_supports import FittedSupports
-from thinrank.inference.layer_intervals import layer_estimates
 from thinrank.inference.results import CORRECTIONS, Intervals, check_level
+from thinrank.inference.tangent_model import TangentModel
 
 
 def confidence_intervals(
@@ -222,7 +223,7 @@ def _layers(
 ) -> tuple[dict[str, list[str]], np.ndarray, np.ndarray, np.ndarray]:
     if not found.rank:
         raise ValueError("the fit has rank 0 and no layers")
-    rows, (layers, errors) = _chosen_rows(found, predictors), layer_estimates(found, scaled)
+    rows, (layers, errors) = _chosen_rows(found, predictors), _layer_estimates(found, scaled)
     r, size = found.rank, len(rows) + 1
     index = np.stack(
         [np.repeat(np.arange(r), size), np.tile(np.concatenate([[-1], rows]), r)], axis=1
@@ -237,6 +238,74 @@ def _layers(
     return labels, index, estimate, error
 
 
+def _layer_estimates(found: FittedSupports, scaled: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Singular values d and left vectors u, or d·u if ``scaled``, and their standard errors.
+
+    The standard errors are those of first order perturbations of a singular value decomposition,
+    for errors in the tangent space. They are NaN for layers with equal singular values.
+
+    Shapes: both (1 + n_features, rank), the singular values first.
+    """
+    model, p, r = found.model, found.X.shape[1], found.rank
+    u, d, vt = np.linalg.svd(model.fit, full_matrices=False)
+    u, vt = svd_flip(u[:, :r], vt[:r])  # the largest entry of a left vector is positive
+    d, v = d[:r], vt.T
+    between = _rotations(d)
+    step, change = _steps(model, u, v, between)
+    sizes = np.ones(r) if scaled else np.where(d > 0, d, np.nan)
+    vectors, errors = np.full((p, r), np.nan), np.full((p, r), np.nan)
+    vectors[found.adjusted] = u * d + change if scaled else u + (change - u * step) / sizes
+    value_errors = np.zeros(r)
+    for layer in range(r):
+        variance = model.functional_variance(u[:, [layer]], v[:, [layer]])
+        value_errors[layer] = np.sqrt(variance)
+        for row, predictor in enumerate(found.adjusted):
+            left, right = _weights(u, v, between, layer, row)
+            if not scaled:
+                left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / sizes[layer]
+                right = np.hstack([right, v[:, [layer]]])
+            errors[predictor, layer] = np.sqrt(model.functional_variance(left, right))
+    others = np.setdiff1d(np.flatnonzero(~found.constant), found.adjusted)
+    outside, variances = found.each_added(others, model.row_projection @ v)
+    vectors[others], errors[others] = outside / sizes, np.sqrt(variances) / sizes
+    return np.vstack([d + step, vectors]), np.vstack([value_errors, errors])
+
+
+def _rotations(d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """d_l·d_m/(d_l² − d_m²) and d_m²/(d_l² − d_m²) for layers l and m; 0 for l = m."""
+    share = d / d[0] if d[0] > 0 else d
+    gaps = share[:, None] ** 2 - share**2
+    gaps[gaps == 0] = np.nan
+    np.fill_diagonal(gaps, np.inf)
+    return np.outer(share, share) / gaps, share**2 / gaps
+
+
+def _steps(
+    model: TangentModel, u: np.ndarray, v: np.ndarray, between: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Changes of d and d·u from the fit to the estimate; zero unless more is adjusted for."""
+    moved = model.estimate - model.fit
+    inner = u.T @ moved @ v
+    turns = between[0] * inner + between[1] * inner.T
+    return np.diag(inner).copy(), moved @ v + u @ turns.T
+
+
+def _weights(
+    u: np.ndarray, v: np.ndarray, between: tuple[np.ndarray, np.ndarray], layer: int, row: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of the derivative of (d·u)[row] of a layer with respect to the coefficients.
+
+    d·u = Θv, so that its derivative is that of Θ times v, plus Θ times the derivative of v.
+    """
+    unit = np.zeros((len(u), 1))
+    unit[row] = 1.0
+    own, other = u[:, [layer]], np.delete(np.arange(u.shape[1]), layer)
+    first, second = (part[layer, other] * u[row, other] for part in between)
+    left = np.hstack([unit, own * first, u[:, other] * second])
+    repeated = np.repeat(v[:, [layer]], len(other), axis=1)
+    return left, np.hstack([v[:, [layer]], v[:, other], repeated])
+
+
 def _coefficient_estimates(
     found: FittedSupports, pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -245,8 +314,6 @@ def _coefficient_estimates(
     A predictor that is not adjusted for is added to those that are, one at a time. If neither the
     predictor nor the response is in the model, the estimate is that of least squares, since the
     low rank says nothing about the coefficient to first order.
-
-    Shapes: ``pairs`` (m, 2), ``estimate``, ``standard_error``, ``df`` (m,).
     """
     model, k = found.model, len(found.response_names)
     needed, place = np.unique(pairs[:, 0], return_inverse=True)
@@ -394,10 +461,7 @@ def _remarks(found: FittedSupports) -> list[str]:
 
 
 def _close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
-    """Remarks on layers whose singular values are close to one another.
-
-    Shapes: ``values``, ``errors`` (rank,).
-    """
+    """Remarks on layers whose singular values are close to one another."""
     # perturbations of first order divide by the difference: six standard errors are little
     close = values[:-1] - values[1:] < 6 * np.hypot(errors[:-1], errors[1:])
     return [

@@ -20,8 +20,6 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     Minimizes tr(S⁻¹) + tr((2Σ − S)⁻¹) over diagonal S, by exact steps in one coordinate at a time
     (minimum variance-based reconstructability, Spector and Janson 2022). For more than 1,000
     predictors, which would take long, all differences are the same (equicorrelated knockoffs).
-
-    Shapes: ``correlation`` (n_features, n_features), result (n_features,).
     """
     p = len(correlation)
     smallest = float(np.linalg.eigvalsh(correlation)[0])
@@ -45,10 +43,7 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
 
 
 def fixed_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
-    """Knockoffs with X̃ᵀX̃ = XᵀX and XᵀX̃ = XᵀX − S, for at least 2p + 1 rows.
-
-    Shapes: result (n_samples, n_features).
-    """
+    """Knockoffs with X̃ᵀX̃ = XᵀX and XᵀX̃ = XᵀX − S, for at least 2p + 1 rows."""
     n, p = X.shape
     gram = X.T @ X
     # knockoffs of nearly dependent predictors are nearly copies, which have no power
@@ -68,8 +63,6 @@ def gaussian_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
     """Knockoffs drawn from their conditional distribution, as if predictors were Gaussian.
 
     The correlations are shrunk (Ledoit and Wolf), so that there may be more predictors than rows.
-
-    Shapes: result (n_samples, n_features).
     """
     n, p = X.shape
     scaled = X * np.sqrt(n)
@@ -98,8 +91,6 @@ def knockoff_statistics(X: np.ndarray, copies: np.ndarray, Y: np.ndarray) -> np.
     The responses are projected on shared directions of effects first. These are found with
     predictors and knockoffs together, and do not change if a predictor and its knockoff are
     exchanged. If both enter at the same penalty, the larger row of coefficients wins.
-
-    Shapes: ``X``, ``copies`` (n_samples, n_features), result (n_features,).
     """
     p = X.shape[1]
     both = np.column_stack([X, copies])
@@ -137,10 +128,7 @@ def _projected(both: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def sign_threshold(statistics: np.ndarray, fdr: float) -> tuple[float, float]:
-    """The smallest t > 0 with (1 + #{W ≤ −t}) / #{W ≥ t} ≤ fdr, and this ratio; else ∞ and 0.
-
-    Shapes: ``statistics`` (n,).
-    """
+    """The smallest t > 0 with (1 + #{W ≤ −t}) / #{W ≥ t} ≤ fdr, and this ratio; else ∞ and 0."""
     sizes = np.unique(np.abs(statistics[statistics != 0]))
     ordered = np.sort(statistics)
     above = len(ordered) - np.searchsorted(ordered, sizes, side="left")

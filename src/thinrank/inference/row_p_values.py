@@ -162,8 +162,6 @@ def _weighted_tail(p_values: Sequence[np.ndarray], weights: Sequence[float]) -> 
 
     The weighted sum of −log p has the distribution of a sum of exponential variables with
     different scales.
-
-    Shapes: ``p_values`` (n,), result (n,).
     """
     pairs = list(zip(p_values, weights, strict=True))
     total = -sum(weight * np.log(np.maximum(p, _TINY)) for p, weight in pairs)
@@ -175,10 +173,7 @@ def _weighted_tail(p_values: Sequence[np.ndarray], weights: Sequence[float]) -> 
 
 
 def prior_weights(odds: np.ndarray) -> np.ndarray:
-    """Weights of p-values, of mean 1; predictors with unknown odds have weight 1.
-
-    Shapes: ``odds`` (n,), result (n,).
-    """
+    """Weights of p-values, of mean 1; predictors with unknown odds have weight 1."""
     known = ~np.isnan(odds)
     weights = np.ones(len(odds))
     if known.any():

@@ -142,8 +142,11 @@ def select_predictors(
     sample = _as_sample(X, Y)
     responses = few_responses(sample.Y)
     method = "row_tests" if method == "auto" else method
+    found: dict[str, Any]
     if not sample.X.size or not sample.Y.size:
-        found = _nothing_to_test(sample, method)
+        what = "responses" if sample.X.size else "predictors"
+        reason = f"All {what} are constant."
+        found = {"threshold": np.inf, "estimated_fdp": 0.0, "reason": reason}
     elif method == "row_tests":
         found = _row_tests(sample.X, responses, fdr, adjust_for, robust)
     else:
@@ -162,7 +165,7 @@ def select_predictors(
         every = np.full(len(sample.names), of_constant)
         if name in found:
             every[sample.varying] = found[name]
-        found[name] = every if name in found else None
+        found[name] = every if name == "statistics" or method == "row_tests" else None
     selected = np.flatnonzero(found["statistics"] >= found["threshold"])
     return Discoveries(
         selected=selected,
@@ -304,15 +307,4 @@ def _knockoffs(X: np.ndarray, Y: np.ndarray, fdr: float, method: str, seed: int)
         "estimated_fdp": proportion,
         "reason": "The method was given.",
         "remarks": remarks,
-    }
-
-
-def _nothing_to_test(sample: _Sample, method: str) -> dict[str, Any]:
-    none = np.zeros(sample.X.shape[1])
-    parts = list(_OF_CONSTANT)[: None if method == "row_tests" else 1]
-    return {
-        "threshold": np.inf,
-        "estimated_fdp": 0.0,
-        "reason": f"All {'responses' if len(none) else 'predictors'} are constant.",
-        **{name: none + _OF_CONSTANT[name] for name in parts},
     }

@@ -30,10 +30,7 @@ class Structure(NamedTuple):
 
 
 def few_responses(Y: np.ndarray) -> np.ndarray:
-    """The responses, or fewer principal components of them.
-
-    Shapes: result (n_samples, n_components).
-    """
+    """The responses, or fewer principal components of them."""
     n, k = Y.shape
     left, values, _ = np.linalg.svd(Y, full_matrices=False)
     rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0)))

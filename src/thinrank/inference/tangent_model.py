@@ -89,10 +89,7 @@ class TangentModel(LowRankFit):
         self.row_noise = N.T @ noise @ N  # (k, k), within the row space
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
-        """Variances of the entries of ``rows @ estimate``, of shape (m, k).
-
-        Shapes: ``rows`` (m, s).
-        """
+        """Variances of the entries of ``rows @ estimate``, of shape (m, k)."""
         whole = np.einsum("ij,jl,il->i", rows, self.inverse, rows)[:, None]
         along = np.einsum("ij,jl,il->i", rows, self.left_covariance, rows)[:, None]
         across = np.maximum(whole - along, 0.0)
@@ -111,10 +108,7 @@ class TangentModel(LowRankFit):
 
 
 def sufficient_rank(A: np.ndarray, Y: np.ndarray, rank: int, used: int) -> int:
-    """The smallest rank from ``rank`` on that Bartlett's test does not reject.
-
-    Shapes: ``A`` (n_samples, s).
-    """
+    """The smallest rank from ``rank`` on that Bartlett's test does not reject."""
     s, t = A.shape[1], Y.shape[1]
     largest = min(s, t)
     if rank >= largest or len(A) - used <= s + t:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import lsqr
 from sklearn.base import BaseEstimator
 
 from thinrank import arrays
@@ -115,15 +116,9 @@ class ObservedCells:
             self.rows[chosen], self.columns[chosen], self.values[chosen], self.shape
         )
 
-    def in_columns(self, columns: np.ndarray) -> Block:
-        """All rows of some columns."""
-        if len(columns) == self.shape[1]:
-            return self.by_row
-        some = self.transposed.by_row
-        return Block(some.mask[columns], some.values[columns]).transposed
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Block:
-        """Some rows and columns, dense if that takes about as much memory."""
+    def block(self, rows: np.ndarray | None, columns: np.ndarray) -> Block:
+        """Some rows, or all, and some columns, dense if that takes about as much memory."""
+        rows = np.arange(self.shape[0]) if rows is None else rows
         if len(rows) == self.shape[0] and len(columns) == self.shape[1]:
             return self.by_row
         whole = self.by_row
@@ -155,8 +150,6 @@ def _ones_like(values: Any) -> Any:
 # --------------------------------------------------------------------------- means
 
 CENTRES = (None, "columns", "rows", "both")
-# Relative precision and most turns of alternations that are final.
-EXACT = (1e-9, 1000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +171,7 @@ class Centre:
         if kind == "rows":
             rows = means(cells)
         if kind == "both":
-            rows, columns = _additive(cells, columns)
+            rows, columns = _additive(cells)
         return cls(rows, columns)
 
     def removed(self, cells: ObservedCells) -> ObservedCells:
@@ -193,17 +186,15 @@ def means(cells: ObservedCells) -> np.ndarray:
     return np.where(seen, found, np.mean(found[seen]) if seen.any() else 0.0)
 
 
-def _additive(cells: ObservedCells, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column effects by alternating means; the row effects have mean zero."""
-    rows = np.zeros(cells.shape[0])
-    scale = float(np.max(np.abs(cells.values), initial=0.0))
-    tol, most = EXACT
-    for _ in range(most):  # slow only if few cells connect rows and columns
-        before = rows
-        rows = means(cells.replaced(cells.values - columns[cells.columns]))
-        columns = means(cells.replaced(cells.values - rows[cells.rows]).transposed)
-        if float(np.max(np.abs(rows - before), initial=0.0)) <= tol * scale:
-            break
+def _additive(cells: ObservedCells) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column effects by least squares; the row effects have mean zero."""
+    n, (n_rows, n_columns) = len(cells), cells.shape
+    places = np.tile(np.arange(n), 2), np.concatenate([cells.rows, n_rows + cells.columns])
+    design = sparse.csr_array((np.ones(2 * n), places), shape=(n, n_rows + n_columns))
+    effects = lsqr(design, cells.values, atol=np.finfo(float).eps, btol=np.finfo(float).eps)[0]
+    rows, columns = effects[:n_rows], effects[n_rows:]
+    for line, counts in ((rows, cells.counts), (columns, cells.transposed.counts)):
+        line[counts == 0] = np.mean(line[counts > 0]) if counts.any() else 0.0
     shift = float(np.mean(rows))
     return rows - shift, columns + shift
 

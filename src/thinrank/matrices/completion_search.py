@@ -11,11 +11,12 @@ import numpy as np
 from scipy.special import chdtri
 
 from thinrank.designs import as_design
-from thinrank.matrices.cells import EXACT, Centre, ObservedCells
+from thinrank.matrices.cells import Centre, ObservedCells
 from thinrank.matrices.decomposition import CLEAR_ERRORS, PATIENCE
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import LEVEL
 from thinrank.matrices.masked_factors import (
+    EXACT,
     Fit,
     RidgePath,
     alternate,
@@ -31,8 +32,6 @@ from thinrank.matrices.masked_factors import (
 # the smallest error is that of the best of many candidates, one of which may look better than
 # nothing by chance.
 _MARGIN = 0.5
-# Errors of more cells than this are summed in random groups, which bounds the memory.
-_MOST_GROUPS = 100_000
 
 
 class Limits(NamedTuple):
@@ -52,7 +51,7 @@ class Candidate:
     rows: int
     columns: int
     ridge: float  # the ridge with the smallest error
-    errors: np.ndarray  # (n_groups,) sums of the squared errors in small random groups of cells
+    errors: np.ndarray  # (n_groups,) sums of the squared errors in random groups of cells
     # one fit for each split; empty once the candidate was used
     fits: tuple[Fit, ...] = field(default=(), repr=False)
 
@@ -83,15 +82,6 @@ class Candidate:
 _error = attrgetter("error")
 
 
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Cells to fit, and held-out cells with their groups; about the center of those to fit."""
-
-    train: ObservedCells
-    held_out: ObservedCells
-    groups: np.ndarray
-
-
 class Search:
     """The choice of what is not given, by the squared errors in held-out cells.
 
@@ -112,19 +102,32 @@ class Search:
         report: Callable[[Candidate], None],
     ) -> None:
         self.shape, self.limits, self.report = cells.shape, limits, report
-        self.n_groups = min(len(cells), _MOST_GROUPS)
+        # cells of a few rows would not do as groups: all that a small block explains is in them
+        self.n_groups = sum(cells.shape)
         place = np.random.default_rng(seed).permutation(len(cells))
-        self.splits = [_split(cells, place, k, cv, centre) for k in range(cv)]
+        self.splits = [_split(cells, place % cv == k, centre) for k in range(cv)]
+        self.groups = [place[place % cv == k] % self.n_groups for k in range(cv)]
         self.first = _standing_out(Centre.of(cells, centre).removed(cells))
-        self.zero = self._without_components()
+        nothing = np.zeros((self.shape[0], 0)), np.zeros((self.shape[1], 0))
+        self.zero = Candidate(0, 0, 0, 0.0, self._errors([nothing] * cv))
         self.done: dict[tuple[int, int, int], Candidate] = {}
         self.proposed: dict[tuple[int, int, int], tuple[tuple[int, int], tuple[int, int]]] = {}
 
     def run(self) -> tuple[Candidate, list[Candidate]]:
-        """The candidate that is chosen, and all that were tried."""
-        best = self._best()
-        chosen = self._thinnest(best)
-        return chosen, [self.zero, *self.done.values(), *([chosen] if chosen.rank else [])]
+        """The candidate that is chosen, and all that were tried.
+
+        It has fewest parameters of those whose error is not clearly larger than the smallest one.
+        """
+        best, tried = self._best(), [self.zero, *self.done.values()]
+        if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
+            return self.zero, tried
+        near = [
+            each
+            for each in self.done.values()
+            if each.is_near(best, _MARGIN * (1 if each.rank == best.rank else 2))
+        ]
+        chosen = min(near, key=lambda each: (each.size, each.error))
+        return chosen, [*tried, chosen]
 
     def _best(self) -> Candidate:
         """The candidate with the smallest error."""
@@ -143,17 +146,6 @@ class Search:
             if without_gain == PATIENCE:
                 break
         return self._polished(best) if best.rank else best
-
-    def _thinnest(self, best: Candidate) -> Candidate:
-        """The candidate with fewest parameters whose error is not clearly larger."""
-        if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
-            return self.zero
-        near = [
-            each
-            for each in self.done.values()
-            if each.is_near(best, _MARGIN * (1 if each.rank == best.rank else 2))
-        ]
-        return min(near, key=lambda each: (each.size, each.error))
 
     def _sizes(self, rank: int, rows: int, columns: int) -> tuple[int, int, int]:
         """Possible sizes nearest to those asked for."""
@@ -198,8 +190,8 @@ class Search:
         """Other numbers of rows and columns, from the fits of a candidate."""
         rank, rows, columns = sizes
         fits = tuple(
-            alternate(split.train, V, rows, columns, here.ridge)
-            for split, (_, V) in zip(self.splits, here.fits, strict=True)
+            alternate(train, V, rows, columns, here.ridge)
+            for (train, _), (_, V) in zip(self.splits, here.fits, strict=True)
         )
         return Candidate(rank, rows, columns, here.ridge, self._errors(fits), fits)
 
@@ -222,7 +214,7 @@ class Search:
 
     def _along_ridges(self, rank: int, rows: int, columns: int) -> Candidate:
         """Held-out errors along decreasing ridges; the best of them."""
-        paths = [RidgePath(split.train, rank, rows, columns) for split in self.splits]
+        paths = [RidgePath(train, rank, rows, columns) for train, _ in self.splits]
         largest, best, worse = max(path.largest for path in paths), None, 0
         for ridge in ridges(largest, self.limits.ridge):
             fits = tuple(path.fit(ridge) for path in paths)
@@ -238,16 +230,11 @@ class Search:
         assert best is not None
         return best
 
-    def _without_components(self) -> Candidate:
-        rows, columns = self.shape
-        nothing = np.zeros((rows, 0)), np.zeros((columns, 0))
-        return Candidate(0, 0, 0, 0.0, self._errors([nothing] * len(self.splits)))
-
     def _errors(self, fits: Iterable[Fit]) -> np.ndarray:
         errors = np.zeros(self.n_groups)
-        for split, (U, V) in zip(self.splits, fits, strict=True):
-            squares = (split.held_out.values - split.held_out.products(U, V)) ** 2
-            errors += np.bincount(split.groups, squares, self.n_groups)
+        for (_, cells), groups, (U, V) in zip(self.splits, self.groups, fits, strict=True):
+            squares = (cells.values - cells.products(U, V)) ** 2
+            errors += np.bincount(groups, squares, self.n_groups)
         return errors
 
     def _numbers(self, candidate: Candidate, transposed: bool) -> tuple[int, int]:
@@ -257,8 +244,7 @@ class Search:
         their regressions, too. Rows are added in the order of their gains in the cells of the fit.
         """
         changes = []
-        for split, (left, W) in zip(self.splits, candidate.fits, strict=True):
-            train, held_out = split.train, split.held_out
+        for (train, held_out), (left, W) in zip(self.splits, candidate.fits, strict=True):
             if transposed:
                 train, held_out, W = train.transposed, held_out.transposed, left
             if not W.any():
@@ -275,14 +261,12 @@ class Search:
 
 
 def _split(
-    cells: ObservedCells, place: np.ndarray, part: int, parts: int, centre: str | None
-) -> _Split:
-    """The split that holds out one part of the cells, which are in random places."""
-    held_out = place % parts == part
+    cells: ObservedCells, held_out: np.ndarray, centre: str | None
+) -> tuple[ObservedCells, ObservedCells]:
+    """Cells to fit and held-out cells, about the center of those to fit."""
     train = cells.subset(~held_out)
     fitted = Centre.of(train, centre)
-    groups = place[held_out] % _MOST_GROUPS
-    return _Split(fitted.removed(train), fitted.removed(cells.subset(held_out)), groups)
+    return fitted.removed(train), fitted.removed(cells.subset(held_out))
 
 
 def _standing_out(cells: ObservedCells) -> tuple[int, int]:
@@ -336,18 +320,6 @@ def _extended(
         _, V = alternate(cells, V, rows, columns, ridge, EXACT)
 
 
-def scores_of_rows(
-    cells: ObservedCells, V: np.ndarray, ridge: float, least_gain: float
-) -> np.ndarray:
-    """Ridge regressions of the observed cells of rows on V; zero for rows that gain too little."""
-    if not V.shape[1]:
-        return np.zeros((cells.shape[0], 0))
-    support = np.flatnonzero(V.any(axis=1))
-    U, gains = regressions(cells.in_columns(support), V[support], ridge)
-    U[gains < least_gain * (1 - EXACT[0])] = 0.0  # rows of fit stay in spite of rounding
-    return U
-
-
 def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
     """Sizes, ridges and mean squared errors of the candidates, as columns."""
     numbers = [(*each.sizes, each.ridge, each.error / cells) for each in tried]
@@ -358,10 +330,6 @@ def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
 
 
 # --------------------------------------------------------------------------- further rows
-
-# Each cell of a further row is predicted from its other cells; the sum of squares of errors must
-# not exceed this share of that of the cells. It is near 1 or larger if single cells are large.
-_LARGEST_SHARE = 0.5
 
 
 def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: float) -> int:
@@ -375,7 +343,7 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     """
     support = np.flatnonzero(V.any(axis=1))
     rank = V.shape[1]
-    block, W = cells.in_columns(support), V[support]
+    block, W = cells.block(None, support), V[support]
     _, gains = regressions(block, W, ridge)
     counts = np.asarray(block.mask.sum(axis=1)).ravel()
     others = ~used & (counts > rank)  # fewer cells are fitted whatever they are
@@ -397,10 +365,13 @@ def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
 def _predicted(
     cells: ObservedCells, row: int, V: np.ndarray, support: np.ndarray, ridge: float
 ) -> bool:
-    """Whether the cells of a row are predicted by its regressions on the other cells."""
+    """Whether each cell of a row is predicted by the others, better than by zero.
+
+    This is not so if the regression of the row explains much because single cells are large.
+    """
     own = (cells.rows == row) & np.isin(cells.columns, support)
     A, y = V[cells.columns[own]], cells.values[own]
     inverse = np.linalg.pinv(A.T @ A + ridge * np.eye(V.shape[1]))
     leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
     errors = (y - A @ (inverse @ (A.T @ y))) / np.maximum(1 - leverage, np.finfo(float).eps)
-    return float(errors @ errors) <= _LARGEST_SHARE * float(y @ y)
+    return float(errors @ errors) < float(y @ y)

@@ -34,6 +34,8 @@ class Decomposition(BaseEstimator):
     left_vectors_: Array
     singular_values_: Array
     warnings_: list[str]
+    search_: Any
+    best_params_: dict[str, Any]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

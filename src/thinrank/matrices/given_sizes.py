@@ -22,8 +22,6 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
 
     Alternating projections from several starting points find rows and columns: for a given space of
     right vectors the best rows are those with the largest scores, and likewise for the columns.
-
-    Shapes: ``A`` (n_rows, n_columns).
     """
     if rows >= A.shape[0] and columns >= A.shape[1]:
         return Factors.from_svd(*singular_triplets(A, rank, seed))

@@ -36,13 +36,9 @@ from thinrank.matrices.sparse_components import (
 _SPLITS = 10
 # Largest automatic rank: more components are not for reading.
 _MAX_RANK = 20
-# Default of the fraction of what features explain on average that a further feature has to add.
-# Data sets of correlated features lose those that add little; where few of many features matter it
-# has hardly any effect.
-LEAST_SHARE = 0.25
 # What components have in common must exceed 0 by these numbers of standard errors: those for
 # uncorrelated features, and those estimated from the rows. benchmarks/sparse_pca.py counts how
-# often noise exceeds both.
+# often noise exceeds both. With 3 for the rows a component that few rows show is lost.
 _NULL_ERRORS = 5.0
 _ROW_ERRORS = 2.3
 
@@ -88,14 +84,16 @@ def choose_components(
     rank: int | None,
     features: int | None,
     *,
+    least_share: float,
     scale: bool = False,
     shared: bool = True,
-    least_share: float = LEAST_SHARE,
     seed: int = 0,
 ) -> Choice:
     """Choose the number of components, the number of features, or both.
 
-    ``rank``: None to choose it, at most 20. ``features``: None to choose it.
+    ``rank``: None to choose it, at most 20. ``features``: None to choose it. ``least_share``: what
+    a further feature must add, of what features explain on average: data sets of correlated
+    features lose those that add little; where few of many matter it has hardly any effect.
     """
     n, p = design.shape
     limit = min(rank or _MAX_RANK, p if features is None or not shared else features)

@@ -17,19 +17,13 @@ from scipy.optimize import nnls
 
 from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS, PATIENCE
 from thinrank.matrices.pairs import Pairs
-from thinrank.matrices.symmetric_fit import best_nodes, scatter
+from thinrank.matrices.symmetric_fit import ROUNDS, best_nodes, scatter
 
 # A component is kept if its products with the pairs left out sum to CLEAR_ERRORS standard errors.
 # In 30 graphs each of seven kinds of pure noise, the largest of 8 components exceeded it in about
 # one graph in twenty.
-# The same where several numbers of nodes are tried.
-_LEVEL_OF_SIZES = 3.5
 # Components tried first; twice as many if the last of them is kept.
 _FIRST_RANKS = 8
-# Rounds of imputation in each part. More rounds change the predictions little.
-_ROUNDS = 3
-# Pairs that are 0 in a sparse matrix are sampled, this number for each stored pair of a part.
-_ZEROS_PER_EDGE = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +55,9 @@ class HeldOut:
                 left -= shrinkage[k] * features[:, k]
         return cls(residuals, features, weights, z, shrinkage)
 
-    def rank(self, level: float = CLEAR_ERRORS) -> int:
-        """Number of components up to the last one that is above a level."""
-        above = np.flatnonzero(self.z > level)
+    def rank(self) -> int:
+        """Number of components up to the last one that is clear."""
+        above = np.flatnonzero(self.z > CLEAR_ERRORS)
         return int(above[-1]) + 1 if len(above) else 0
 
     def predictions(self, rank: int) -> np.ndarray:
@@ -98,7 +92,8 @@ def splits(pairs: Pairs, seed: int) -> Iterator[Split]:
     """Training pairs and, for each part, its pairs with values and weights.
 
     In a sparse matrix the stored entries of a part are removed and the others are multiplied by
-    FOLDS / (FOLDS - 1), so that their expectation stays; pairs that are 0 are sampled.
+    FOLDS / (FOLDS - 1), so that their expectation stays; pairs that are 0 are sampled, as many as
+    are stored.
     """
     rng = np.random.default_rng(seed)
     i, j = pairs.observed()
@@ -109,7 +104,7 @@ def splits(pairs: Pairs, seed: int) -> Iterator[Split]:
         if not pairs.is_sparse:
             yield pairs.without(i[out], j[out]), i[out], j[out], values[out], np.ones(out.sum())
             continue
-        zeros = _zero_pairs(pairs, _ZEROS_PER_EDGE * max(int(out.sum()), 1), rng)
+        zeros = _zero_pairs(pairs, max(len(i), 1), rng)
         n_zeros = pairs.n_nodes * (pairs.n_nodes - 1) // 2 - len(i) - len(pairs.unknown[0])
         weight = n_zeros / FOLDS / max(len(zeros[0]), 1)
         yield (
@@ -125,7 +120,7 @@ def held_out(pairs: Pairs, rank: int, size: int, *, center: bool, seed: int) -> 
     """Predict each part of the pairs from the others with a given rank and number of nodes."""
     parts = []
     for training, i, j, values, weights in splits(pairs, seed):
-        nodes, fit = best_nodes(training, rank, size, center=center, rounds=_ROUNDS)
+        nodes, fit = best_nodes(training, rank, size, center=center, rounds=ROUNDS)
         whole = scatter(fit, nodes, pairs.n_nodes)
         features = whole.vectors[i] * whole.vectors[j] * whole.values
         parts.append((values - whole.mean, features, weights))
@@ -159,8 +154,7 @@ def choose_graph_sizes(
         if found < n:
             again = _ranks(pairs, rank, found, center, seed)
             # the rank of few nodes may differ: noise no longer hides small components
-            at_found = again.rank(_LEVEL_OF_SIZES if chosen == 0 else CLEAR_ERRORS)
-            at_found = at_found if rank is None else rank
+            at_found = again.rank() if rank is None else rank
             if again.error(at_found) < error:
                 share, rest = _combined(again, at_found, tried, chosen)
                 everywhere = rest * tried.shrinkage[: chosen if rest else 0]

@@ -38,9 +38,8 @@ _PRICE = _LENIENT**2
 # under noise; a layer needs a number of them that has at most the second one.
 _RATE, LEVEL = 0.05, 0.005
 # Most components to which most rows and columns contribute that are removed: means, and a few
-# factors of the noise. Their typical scores exceed the noise of cells by this factor.
+# factors of the noise.
 _MOST_DENSE = 5
-_DENSE = 1.5
 # Singular vectors of the whole matrix from which the search starts. Dense factors, which real
 # noise has, take the first ones.
 _STARTS = 2 * _MOST_DENSE
@@ -50,33 +49,8 @@ _LOCAL = 6.0
 _REFITS = 10
 
 
-class Side(NamedTuple):
-    """Which rows (or columns) belong to a layer."""
-
-    # number of scores of largest absolute value to keep; None for those that stand out
-    size: int | None = None
-    everything: bool = False  # whether to keep all
-
-    @property
-    def automatic(self) -> bool:
-        """Whether the number is chosen by what stands out."""
-        return self.size is None and not self.everything
-
-    def chosen(self, scores: np.ndarray, scale: float, lenient: bool) -> np.ndarray:
-        """Flags of the scores to keep."""
-        if self.everything:
-            return np.ones(len(scores), dtype=bool)
-        if self.size is not None:
-            flags = np.zeros(len(scores), dtype=bool)
-            flags[np.argsort(-np.abs(scores), kind="stable")[: self.size]] = True
-            return flags & (scores != 0)
-        size = np.abs(scores)
-        if lenient or not scale:
-            return size > _LENIENT * scale
-        p_values = 2 * ndtr(-size / scale)
-        order = np.sort(p_values)
-        below = np.flatnonzero(order <= _FALSE_SHARE * np.arange(1, len(order) + 1) / len(order))
-        return p_values <= order[below[-1]] if len(below) else np.zeros(len(scores), dtype=bool)
+# How many rows (or columns) a layer has; None for those that stand out.
+Size = int | None
 
 
 class Evidence(NamedTuple):
@@ -88,7 +62,6 @@ class Evidence(NamedTuple):
     columns: float
     # how well the layer predicts cells whose row and column were left out, in standard errors
     agreement: float
-    dense: bool  # whether most rows and columns contribute to it
 
     @property
     def accepted(self) -> bool:
@@ -185,8 +158,7 @@ def equalized(A: Design) -> tuple[Design, tuple[Array, Array]]:
             left = values / scales[0] / scales[1].T
             if components:
                 u, d, v = linalg.truncated_svd(left, components)
-                moments = [len(x) * (x**4).sum(axis=0) for x in (u, v)]
-                dense = np.maximum(*moments) < _LOCAL
+                dense = _spread_out(u, v)
                 left -= (u * d)[:, dense] @ v[:, dense].T
             floor = arrays.eps(A.prototype) ** 0.5 * np.abs(values).max(initial=0)
             if any(np.median(np.abs(x), axis=1).min(initial=1) <= floor for x in (left, left.T)):
@@ -195,6 +167,12 @@ def equalized(A: Design) -> tuple[Design, tuple[Array, Array]]:
         A = Dense(arrays.from_numpy(values / scales[0] / scales[1].T, A.prototype))
     rows, columns = (arrays.from_numpy(each, A.prototype) for each in scales)
     return A, (rows, columns)
+
+
+def _spread_out(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether most rows and columns contribute to singular vectors, which are columns."""
+    moments = [len(x) * (x**4).sum(axis=0) for x in (left, right)]
+    return np.maximum(*moments) < _LOCAL
 
 
 def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -214,7 +192,7 @@ def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
 # --------------------------------------------------------------------------- one layer
 
 
-def find_layer(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Factors | None:
+def find_layer(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Factors | None:
     """The layer of largest gain that alternating thresholding reaches from several starting points.
 
     The gain is d² less what its rows and columns would contribute to it if they were noise. The
@@ -229,7 +207,7 @@ def find_layer(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Fa
     for lenient_iterations in _LENIENT_ITERATIONS:
         for left, value, right in _reached(A, rows, columns, squares, start, lenient_iterations):
             sides = (rows, left), (columns, right)
-            used = sum(np.count_nonzero(vector) for side, vector in sides if side.automatic)
+            used = sum(np.count_nonzero(vector) for size, vector in sides if size is None)
             if value**2 - price * used > most:
                 most = value**2 - price * used
                 best = Factors(*(_like(value**0.5 * x[:, None], A) for x in (left, right)))
@@ -238,8 +216,8 @@ def find_layer(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Fa
 
 def _reached(
     A: Design,
-    rows: Side,
-    columns: Side,
+    rows: Size,
+    columns: Size,
     squares: CellSquares,
     right: np.ndarray,
     lenient_iterations: int,
@@ -284,26 +262,40 @@ def _like(vectors: np.ndarray, A: Design) -> Array:
     return arrays.from_numpy(vectors, A.prototype)
 
 
-def _enough(vector: np.ndarray, side: Side) -> bool:
+def _enough(vector: np.ndarray, size: Size) -> bool:
     """Whether a vector has enough entries: a single row cannot be confirmed by others."""
-    return bool(np.count_nonzero(vector) >= (2 if side.automatic else 1))
+    return bool(np.count_nonzero(vector) >= (2 if size is None else 1))
 
 
-def _chosen(scores: np.ndarray, side: Side, scales: np.ndarray, lenient: bool) -> np.ndarray:
-    """Scores that a side keeps, of length 1 in each column."""
+def _chosen(scores: np.ndarray, size: Size, scales: np.ndarray, lenient: bool) -> np.ndarray:
+    """Scores of the rows of each layer, of length 1 in each column."""
     kept = np.zeros_like(scores)
     for j, vector in enumerate(np.ascontiguousarray(scores.T)):
-        flags = side.chosen(vector, float(scales[j]) or null_scale(vector), lenient)
+        if size is None:
+            flags = _standing_out(vector, float(scales[j]) or null_scale(vector), lenient)
+        else:
+            flags = np.argsort(-np.abs(vector), kind="stable")[:size]
         length = np.linalg.norm(vector[flags])
         if length > 0:
             kept[flags, j] = vector[flags] / length
     return kept
 
 
+def _standing_out(scores: np.ndarray, scale: float, lenient: bool) -> np.ndarray:
+    """Flags of the scores that are too large for noise of a scale."""
+    size = np.abs(scores)
+    if lenient or not scale:
+        return size > _LENIENT * scale
+    p_values = 2 * ndtr(-size / scale)
+    order = np.sort(p_values)
+    below = np.flatnonzero(order <= _FALSE_SHARE * np.arange(1, len(order) + 1) / len(order))
+    return p_values <= (order[below[-1]] if len(below) else -1.0)
+
+
 # --------------------------------------------------------------------------- evidence
 
 
-def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evidence:
+def evidence(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Evidence:
     """Fit the first layer without some rows and columns, and look for it there.
 
     Rows that were left out are compared with each other by their scores on the columns of the fit.
@@ -311,12 +303,10 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
     columns are; the same holds for columns. Cells of the block left out on both sides are
     independent of the fit if cells are independent, whatever their distribution is. A layer must
     pass all three tests, so that each kind of noise is recognized by one of them.
-
-    Shapes: ``A`` (n_rows, n_columns).
     """
     folds = min(FOLDS, *A.shape)
     if folds < 2:
-        return Evidence(1.0, 1.0, 0.0, False)
+        return Evidence(1.0, 1.0, 0.0)
     row_fold, column_fold = _folds(A, folds)
     row_scores, column_scores = (np.zeros(size) for size in A.shape)
     for fold in range(folds):
@@ -342,14 +332,10 @@ def evidence(A: Design, rows: Side, columns: Side, squares: CellSquares) -> Evid
         )
         for fold in range(folds)
     )
-    noise = arrays.norm(A.column_norms()) / (A.shape[0] * A.shape[1]) ** 0.5
     return Evidence(
-        _probability(row_scores) if rows.automatic else float("nan"),
-        _probability(column_scores) if columns.automatic else float("nan"),
+        _probability(row_scores) if rows is None else float("nan"),
+        _probability(column_scores) if columns is None else float("nan"),
         agreement / folds**0.5,
-        not squares.known
-        and agreement > CLEAR_ERRORS * folds**0.5
-        and min(scales) > _DENSE * noise,
     )
 
 
@@ -407,8 +393,8 @@ def _probability(scores: np.ndarray) -> float:
 
 def discover(
     A: Design,
-    rows: Side,
-    columns: Side,
+    rows: Size,
+    columns: Size,
     *,
     rank: int | None = None,
     background: int | None = None,
@@ -416,7 +402,7 @@ def discover(
 ) -> Discovery:
     """Find layers, each in what the earlier ones leave of the matrix.
 
-    If a size is automatic, this happens where all noise has the same scale (:func:`equalized`).
+    If a size is None, this happens where all noise has the same scale (:func:`equalized`).
 
     If no further layer is found, a component to which most rows and columns contribute may hide
     it, such as the means of the columns or a common factor of the noise. Such components are
@@ -429,10 +415,11 @@ def discover(
     layers: list[Factors] = []
     tried: list[tuple[float, Evidence | None]] = []
     scales: tuple[Array, Array] = (1.0, 1.0)
-    if rows.automatic or columns.automatic:
+    unlimited = rows is None or columns is None
+    if unlimited:
         A, scales = equalized(A)
     removed = leading(A, background or 0)
-    automatic = background is None and (rows.automatic or columns.automatic)
+    automatic = background is None and unlimited
     squares = CellSquares.of(A)
     limit = min(A.shape) if rank is None else rank
     # what remains of an exact sum of layers is rounding error
@@ -464,8 +451,10 @@ def discover(
 
 def _is_dense(A: Design, squares: CellSquares) -> bool:
     """Whether most rows and columns contribute to the leading component."""
-    everything = Side(everything=True)
-    return evidence(A, everything, everything, squares).dense
+    left, _, right = singular_triplets(A, 1, quick=True)
+    if squares.known or not _spread_out(_numbers(left), _numbers(right))[0]:
+        return False
+    return evidence(A, *A.shape, squares).agreement > CLEAR_ERRORS
 
 
 def minus(A: Design, *parts: Factors) -> Design:

@@ -61,10 +61,7 @@ def pair_indices(pairs: Any, n_nodes: int, names: np.ndarray | None) -> np.ndarr
 def score_pairs(
     fit: LowRank, influence: np.ndarray, pairs: Pairs, i: np.ndarray, j: np.ndarray
 ) -> np.ndarray:
-    """What is expected of each pair if its own entry were unknown.
-
-    Shapes: ``influence`` (n_nodes,), result (n_pairs,).
-    """
+    """What is expected of each pair if its own entry were unknown."""
     expected = fit.at(i, j)
     own = np.where(pairs.is_unknown(i, j) | (i == j), 0.0, _own(influence[i], influence[j]))
     return fit.mean + (expected - own * (pairs.at(i, j) - fit.mean)) / (1 - own)
@@ -73,10 +70,7 @@ def score_pairs(
 def strongest_pairs(
     fit: LowRank, influence: np.ndarray, pairs: Pairs, top: int, *, absolute: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs with the largest scores among those that are 0 or unknown.
-
-    Shapes: ``pairs`` (n_pairs, 2), ``scores`` (n_pairs,).
-    """
+    """The pairs with the largest scores among those that are 0 or unknown."""
     n = pairs.n_nodes
     rows = max(1, BLOCK_ENTRIES // n)
     kept, scores = np.zeros((0, 2), dtype=np.intp), np.zeros(0)

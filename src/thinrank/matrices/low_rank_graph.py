@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.held_out_pairs import GraphSizes, choose_graph_sizes, held_out
 from thinrank.matrices.links import Links, pair_indices, score_pairs, strongest_pairs
 from thinrank.matrices.pairs import LowRank, Pairs
+from thinrank.matrices.sparse_pca import SparsePCA
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
 from thinrank.matrices.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of, rows_of
 from thinrank.minimize import check_size, seed_from
 
 
+@dataclass(eq=False, repr=False)
 class SparseLowRankGraph(Decomposition):
     r"""Low-rank structure of few nodes in a graph, a covariance or a correlation matrix.
 
@@ -66,27 +69,20 @@ class SparseLowRankGraph(Decomposition):
     ----------
     eigenvalues_ : ndarray of shape (rank,)
         λ, in decreasing order of their absolute values before shrinkage.
-    eigenvectors_ : ndarray of shape (n_nodes, rank)
+    eigenvectors_, components_ : ndarray of shape (n_nodes, rank), and its transpose
         V. The entry of largest absolute value in each column is positive.
-    components_ : ndarray of shape (rank, n_nodes)
-        The transpose of ``eigenvectors_``.
-    mean_ : float
-        μ.
-    row_support_ : ndarray of int
-        Indices of the nodes that have a row in V that is not zero.
-    support_ : ndarray of bool of shape (n_nodes,)
-        The same as a mask.
-    rank_ : int
-        Number of components.
+    mean_, rank_ : float and int
+        μ, and the number of components.
+    row_support_, support_ : ndarray of int, and the same as a mask of shape (n_nodes,)
+        The nodes that have a row in V that is not zero.
     shrinkage_ : ndarray of shape (rank,)
         The factors of the eigenvalues; 1 without shrinkage.
     factors_ : Factors
         Balanced factors of V diag(λ) Vᵀ. Rows of ``factors_.U`` are positions of the nodes in a
         space in which near nodes are linked alike.
-    kind_ : str
-        What the matrix was taken for.
-    n_samples_ : int or None
-        The number of samples that was used; None for an adjacency matrix.
+    kind_, n_samples_ : str, and int or None
+        What the matrix was taken for, and the number of samples that was used; None for an
+        adjacency matrix.
     best_params_ : dict
         ``rank``, ``row_sparsity`` and ``center`` of the fit.
     search_ : dict
@@ -94,10 +90,8 @@ class SparseLowRankGraph(Decomposition):
         ``z``, the evidence for each component in standard errors, and ``errors``, the held-out mean
         squared error for each number of nodes. For other matrices ``components``, the records of
         :class:`SparsePCA`.
-    n_features_in_ : int
-        Number of nodes.
-    feature_names_in_ : ndarray of shape (n_nodes,)
-        Names of the nodes, if S is a data frame.
+    n_features_in_, feature_names_in_ : int and ndarray of str
+        Number of nodes, and their names if S is a data frame.
 
     See Also
     --------
@@ -127,6 +121,17 @@ class SparseLowRankGraph(Decomposition):
     (2, 2)
     """
 
+    rank: Any = "auto"
+    row_sparsity: Any = "auto"
+    _: KW_ONLY
+    kind: str = "auto"
+    diagonal: str = "auto"
+    center: Any = "auto"
+    shrinkage: Any = "auto"
+    n_samples: int | None = None
+    max_iter: int = 50
+    random_state: Any = None
+
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         nodes, rank = self.factors_.shape[1], self.factors_.rank
@@ -138,29 +143,6 @@ class SparseLowRankGraph(Decomposition):
             "_known": (nodes, nodes),
             "_unknown": (len(self._unknown), 2),
         }
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        row_sparsity: Any = "auto",
-        *,
-        kind: str = "auto",
-        diagonal: str = "auto",
-        center: Any = "auto",
-        shrinkage: Any = "auto",
-        n_samples: int | None = None,
-        max_iter: int = 50,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.kind = kind
-        self.diagonal = diagonal
-        self.center = center
-        self.shrinkage = shrinkage
-        self.n_samples = n_samples
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -191,7 +173,7 @@ class SparseLowRankGraph(Decomposition):
             pairs = as_pairs(S, self.diagonal == "keep")
             if pairs.count == 0:
                 raise ValueError("S must have a known pair, but all its pairs are NaN")
-            self.search_: dict[str, Any] = {}
+            self.search_ = {}
             self.n_samples_: int | None = None
             self._share, self._beside_factors, self._beside_values = 1.0, np.zeros(0), np.zeros(0)
             self._beside_vectors = np.zeros((S.shape[0], 0))
@@ -302,7 +284,8 @@ class SparseLowRankGraph(Decomposition):
                 f'with kind="{self.kind_}" the diagonal of S must be positive: variances, or 1'
             )
         rows, self.n_samples_ = rows_of(np.nan_to_num(S, nan=0.0), self.n_samples, seed)
-        choice = choose_components(rows, rank, size, seed=seed)
+        share = SparsePCA.least_share
+        choice = choose_components(rows, rank, size, least_share=share, seed=seed)
         self.search_ = {"components": choice.records}
         # there may be too few samples to choose the number of nodes for a given rank
         found, size = choice.rank or rank or 0, (*choice.features, len(S))[0]

@@ -18,15 +18,14 @@ import numpy as np
 from scipy.special import chdtri
 
 from thinrank.designs import as_design
-from thinrank.matrices.cells import EXACT, Block, ObservedCells
+from thinrank.matrices.cells import Block, ObservedCells
 from thinrank.matrices.decomposition import BLOCK_ENTRIES
 from thinrank.matrices.given_sizes import singular_triplets
 
-# Alternations on the chosen rows and columns before these are chosen again.
-_BETWEEN_CHOICES = 10
-# Relative precision and most alternations of fits that are compared or continued.
-QUICK = (1e-3, 50)
-
+# Alternations on the chosen rows and columns before these are chosen again, and in all.
+_BETWEEN_CHOICES, _MOST_ROUNDS = 10, 1000
+# Relative precision of final fits, and of those that are compared or continued.
+EXACT, QUICK = 1e-9, 1e-3
 
 # Balanced factors that fit the observed cells.
 Fit = tuple[np.ndarray, np.ndarray]
@@ -63,7 +62,7 @@ def best_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best U with at most ``count`` non-zero rows for given V, and the gains of all rows."""
     support = np.flatnonzero(V.any(axis=1))
-    U, gains = regressions(cells.in_columns(support), V[support], ridge)
+    U, gains = regressions(cells.block(None, support), V[support], ridge)
     if count < len(U):
         left_out = np.argpartition(-gains, count - 1)[count:]
         U[left_out] = 0.0
@@ -76,17 +75,16 @@ def alternate(
     rows: int,
     columns: int,
     ridge: float,
-    precision: tuple[float, int] = QUICK,
+    tol: float = QUICK,
 ) -> Fit:
     """Alternate exact minimization over U and over V until the objective stays the same.
 
     Rows and columns are chosen among all of them; between two choices the factors are improved on
     the chosen block, whose size does not depend on the shape of the matrix.
     """
-    tol, max_iter = precision
     limited = rows < cells.shape[0] or columns < cells.shape[1]
     previous, objective = None, np.inf
-    for done in range(0, max_iter, _BETWEEN_CHOICES):
+    for done in range(0, _MOST_ROUNDS, _BETWEEN_CHOICES):
         U, _ = best_rows(cells, V, rows, ridge)
         V, _ = best_rows(cells.transposed, U, columns, ridge)
         if not V.any():
@@ -97,7 +95,7 @@ def alternate(
         stable = supports == previous or not limited
         block = cells.block(in_rows, in_columns)
         small_U, small_V, value, converged = _on_block(
-            block, V[in_columns], ridge, tol, max_iter - done if stable else _BETWEEN_CHOICES
+            block, V[in_columns], ridge, tol, _MOST_ROUNDS - done if stable else _BETWEEN_CHOICES
         )
         U, V = np.zeros_like(U), np.zeros_like(V)
         U[in_rows], V[in_columns] = small_U, small_V
@@ -159,13 +157,13 @@ class RidgePath:
         self._V, self.largest = _start(cells, wide, rows, columns)
         self._n_wide = _WIDE_RIDGES if wide > rank else 0
 
-    def fit(self, ridge: float, precision: tuple[float, int] = QUICK) -> Fit:
+    def fit(self, ridge: float, tol: float = QUICK) -> Fit:
         """The fit for the next ridge."""
         sizes = self.rows, self.columns, ridge
         if self._n_wide:
             self._continue_from(alternate(self.cells, self._V, *sizes))
             self._n_wide -= 1
-        found = alternate(self.cells, self._V[:, : self.rank], *sizes, precision)
+        found = alternate(self.cells, self._V[:, : self.rank], *sizes, tol)
         if not self._n_wide:
             self._continue_from(found)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,10 @@ from thinrank.matrices.completion_search import (
     Limits,
     Search,
     fit_completion,
-    scores_of_rows,
     table_of,
 )
 from thinrank.matrices.decomposition import Decomposition
+from thinrank.matrices.masked_factors import EXACT, best_rows
 from thinrank.minimize import check_size, seed_from
 
 _NOTHING = (
@@ -42,6 +43,7 @@ _NOTHING = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decomposition):
     """Fill in the missing cells of a matrix of low rank with few non-zero rows and columns.
 
@@ -61,10 +63,8 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     ----------
     rank : int or "auto", default="auto"
         Rank of Θ. "auto" may find rank 0.
-    row_sparsity : int, None or "auto", default="auto"
-        Number of non-zero rows of Θ; None for all rows.
-    column_sparsity : int, None or "auto", default="auto"
-        Number of non-zero columns of Θ; None for all columns.
+    row_sparsity, column_sparsity : int, None or "auto", default="auto"
+        Numbers of non-zero rows and columns of Θ; None for all.
     ridge : float or "auto", default="auto"
         Penalty on the squares of both factors, in the units of X: without limits on the sizes and
         with nothing missing, it is subtracted from the singular values. "auto" chooses it with the
@@ -83,34 +83,26 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
 
     Attributes
     ----------
-    components_ : ndarray of shape (rank, n_columns)
-        Right singular vectors of Θ. In each of them the entry of largest absolute value is
-        positive.
-    left_vectors_ : ndarray of shape (n_rows, rank)
-        Left singular vectors of Θ.
+    components_, left_vectors_ : ndarrays of shape (rank, n_columns) and (n_rows, rank)
+        Right and left singular vectors of Θ. In each component the entry of largest absolute value
+        is positive.
     singular_values_ : ndarray of shape (rank,)
         Singular values of Θ, decreasing.
-    factors_ : Factors
-        Θ = U Vᵀ.
-    rank_ : int
-        Rank.
+    factors_, rank_ : Factors and int
+        Θ = U Vᵀ, and its rank.
     row_support_, column_support_ : ndarray of int
         Sorted indices of the rows and columns that are not zero in Θ.
     row_center_, column_center_ : ndarray of shape (n_rows,) and (n_columns,)
         Their sums are what ``center`` asks for; zeros where nothing is removed.
-    ridge_ : float
-        The ridge of the fit.
     search_ : dict of str to ndarray
         One entry per candidate: "rank", "row_sparsity", "column_sparsity", "ridge" and "error",
         the mean squared error in held-out cells. Empty if nothing was chosen automatically.
-    best_params_ : dict
-        Sizes and ridge of the result.
+    best_params_, ridge_ : dict and float
+        Sizes and ridge of the result, and the ridge by itself.
     warnings_ : list of str
         What should be checked.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X was a data frame.
+    n_features_in_, feature_names_in_ : int and ndarray of str
+        Number of columns of X, and their names if X was a data frame.
 
     See Also
     --------
@@ -132,11 +124,15 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     (False, 0.01)
     """
 
-    row_center_: np.ndarray
-    column_center_: np.ndarray
-    ridge_: float
-    search_: dict[str, np.ndarray]
-    best_params_: dict[str, Any]
+    rank: Any = "auto"
+    row_sparsity: Any = "auto"
+    column_sparsity: Any = "auto"
+    _: KW_ONLY
+    ridge: Any = "auto"
+    center: str | None = None
+    cv: int = 5
+    random_state: Any = None
+    verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
@@ -151,27 +147,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             "ridge_": (),
             "_least_gain": (),
         }
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        row_sparsity: Any = "auto",
-        column_sparsity: Any = "auto",
-        *,
-        ridge: Any = "auto",
-        center: str | None = None,
-        cv: int = 5,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.ridge = ridge
-        self.center = center
-        self.cv = cv
-        self.random_state = random_state
-        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -353,8 +328,11 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             rows = means(cells.replaced(cells.values - self.column_center_[cells.columns]))
             rows[cells.counts == 0] = float(np.mean(self.row_center_))
         centre = Centre(rows, self.column_center_)
-        centred = centre.removed(cells)
-        return scores_of_rows(centred, self._loadings, self.ridge_, self._least_gain), centre
+        U = np.zeros((cells.shape[0], self.rank_))
+        if self.rank_:
+            U, gains = best_rows(centre.removed(cells), self._loadings, len(U), self.ridge_)
+            U[gains < self._least_gain * (1 - EXACT)] = 0.0  # rows of fit stay in spite of rounding
+        return U, centre
 
 
 def _in_words(tried: Candidate, cells: int) -> str:

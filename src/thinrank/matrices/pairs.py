@@ -30,10 +30,7 @@ class LowRank:
 
 
 class Pairs:
-    """A symmetric matrix S with unknown pairs.
-
-    Shapes: ``known`` (n_nodes, n_nodes).
-    """
+    """A symmetric matrix S with unknown pairs."""
 
     def __init__(
         self,

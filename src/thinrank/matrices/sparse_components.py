@@ -25,10 +25,7 @@ _FINE_STEP, _COARSE_STEP = 1.15, 1.5
 
 
 def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
-    """Orthonormal directions of largest variance that use at most ``features`` features in all.
-
-    Shapes: ``A`` (n_samples, n_features), result (n_features, rank).
-    """
+    """Orthonormal directions of largest variance that use at most ``features`` features in all."""
     A = compressed(A)
     n, p = A.shape
     if features >= p:
@@ -116,9 +113,6 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
     """Spaces of directions with a shared support, for decreasing numbers of features.
 
     Alternating projections, each from the space with the next larger number of features.
-
-    Shapes: ``A`` (n_samples, n_features), ``start`` (n_features, rank), result (n_features,
-    rank).
     """
     n, p = A.shape
     found, (rows, right) = [], loadings(A, A @ start, n)
@@ -132,10 +126,7 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
 
 
 def _best_subset(gram: np.ndarray, rank: int, size: int) -> np.ndarray:
-    """The features whose leading principal components have the largest sum of variances.
-
-    Shapes: ``gram`` (n_features, n_features), result (size,).
-    """
+    """The features whose leading principal components have the largest sum of variances."""
     sets = np.array(list(combinations(range(gram.shape[0]), size)))
     values = np.linalg.eigvalsh(gram[sets[:, :, None], sets[:, None, :]])
     return sets[np.argmax(values[:, -rank:].sum(axis=1))]

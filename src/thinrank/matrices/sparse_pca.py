@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -17,11 +18,12 @@ from thinrank.designs import Standardization, standardize
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import Decomposition, positive_largest
-from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
+from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support
 from thinrank.minimize import seed_from
 
 
+@dataclass(eq=False, repr=False)
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
     """Principal component analysis with few features.
 
@@ -64,17 +66,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     components_ : array of shape (rank, n_features)
         The components, of length 1; in each one the entry with the largest absolute value is
         positive. In the units of the standardized features if ``standardize``.
-    explained_variance_ : array of shape (rank,)
-        Variance that each component explains, with divisor n_samples − 1. If components are not
-        orthogonal, what each explains in addition to those before it.
-    explained_variance_ratio_ : array of shape (rank,)
-        The same as a fraction of the variance of all features.
+    explained_variance_, explained_variance_ratio_ : arrays of shape (rank,)
+        Variance that each component explains, with divisor n_samples − 1, and the same as a
+        fraction of the variance of all features. If components are not orthogonal, what each
+        explains in addition to those before it.
     singular_values_ : array of shape (rank,)
         Roots of the sums of squares that the components explain.
-    mean_ : array of shape (n_features,)
-        Means of the features.
-    scale_ : array of shape (n_features,) or None
-        Standard deviations of the features, with divisor n_samples; None without ``standardize``.
+    mean_, scale_ : arrays of shape (n_features,)
+        Means of the features, and standard deviations with divisor n_samples; ``scale_`` is None
+        without ``standardize``.
     column_support_ : array of int
         Features with a non-zero entry in some component.
     rank_ : int
@@ -91,10 +91,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         Empty if sizes are given.
     warnings_ : list of str
         Texts of the warnings of the last fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, if X is a data frame whose column names are all strings.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names if X is a data frame whose column names are all strings.
 
     See Also
     --------
@@ -115,7 +113,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     (100, 1)
     """
 
-    search_: list[dict[str, Any]]
+    rank: Any = "auto"
+    column_sparsity: Any = "auto"
+    _: KW_ONLY
+    standardize: bool = False
+    shared_support: bool = True
+    least_share: float = 0.25
+    random_state: Any = None
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
@@ -127,23 +131,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
             "explained_variance_ratio_": (rank,),
             **({} if self.scale_ is None else {"scale_": (features,)}),
         }
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        column_sparsity: Any = "auto",
-        *,
-        standardize: bool = False,
-        shared_support: bool = True,
-        least_share: float = LEAST_SHARE,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.column_sparsity = column_sparsity
-        self.standardize = standardize
-        self.shared_support = shared_support
-        self.least_share = least_share
-        self.random_state = random_state
 
     @property
     def _n_features_out(self) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.decomposition import BLOCK_ENTRIES, Decomposition
 from thinrank.matrices.given_sizes import nearest
-from thinrank.matrices.layers import Discovery, Side, discover, joined, leading, minus, refitted
+from thinrank.matrices.layers import Discovery, Size, discover, joined, leading, minus, refitted
 from thinrank.minimize import check_size, seed_from
 
 _NOTHING = (
@@ -40,6 +42,7 @@ _BACKGROUND = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, Decomposition):
     """Singular value decomposition that uses few rows and few columns of a matrix.
 
@@ -59,12 +62,9 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     ----------
     rank : int or "auto", default="auto"
         Rank of Θ, or number of layers. "auto" may find rank 0.
-    row_sparsity : int, None or "auto", default="auto"
-        Number of non-zero rows; None for all rows. With ``layers=True`` the number of rows of
-        each layer.
-    column_sparsity : int, None or "auto", default="auto"
-        Number of non-zero columns; None for all columns. With ``layers=True`` the number of columns
-        of each layer.
+    row_sparsity, column_sparsity : int, None or "auto", default="auto"
+        Numbers of non-zero rows and columns, with ``layers=True`` those of each layer; None for
+        all.
     layers : bool, default=False
         Whether each component has rows and columns of its own. The layers are found one after the
         other, and then fitted together by least squares; they need not be orthogonal.
@@ -82,23 +82,17 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
 
     Attributes
     ----------
-    components_ : array of shape (rank, n_columns)
-        Right singular vectors: unit length, and orthogonal unless ``layers=True``. In each of them
-        the entry of largest absolute value is positive.
-    left_vectors_ : array of shape (n_rows, rank)
-        Left singular vectors.
+    components_, left_vectors_ : arrays of shape (rank, n_columns) and (n_rows, rank)
+        Right and left singular vectors: unit length, and orthogonal unless ``layers=True``. In each
+        component the entry of largest absolute value is positive.
     singular_values_ : ndarray of shape (rank,)
         Singular values, decreasing.
-    factors_ : Factors
-        Θ = U Vᵀ.
-    rank_ : int
-        Rank.
+    factors_, rank_ : Factors and int
+        Θ = U Vᵀ, and its rank.
     row_support_, column_support_ : ndarray of int
         Sorted indices of the rows and columns that are not zero in Θ.
-    rows_ : ndarray of bool of shape (rank, n_rows)
-        Rows of each layer, if ``layers=True``.
-    columns_ : ndarray of bool of shape (rank, n_columns)
-        Columns of each layer, if ``layers=True``. ``biclusters_`` is the pair of both, and
+    rows_, columns_ : ndarray of bool of shape (rank, n_rows) and (rank, n_columns)
+        Rows and columns of each layer, if ``layers=True``. ``biclusters_`` is the pair of both, and
         ``get_indices``, ``get_shape`` and ``get_submatrix`` are those of scikit-learn.
     background_ : Factors
         The sum of the components that were removed.
@@ -110,10 +104,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         Empty if nothing was chosen automatically.
     best_params_ : dict
         The sizes of the result.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X was a data frame.
+    n_features_in_, feature_names_in_ : int and ndarray of str
+        Number of columns of X, and their names if X was a data frame.
 
     See Also
     --------
@@ -131,34 +123,20 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     (1, array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), array([0, 1, 2, 3, 4, 5, 6, 7]))
     """
 
-    background_: Factors
-    search_: dict[str, np.ndarray]
-    best_params_: dict[str, Any]
+    rank: Any = "auto"
+    row_sparsity: Any = "auto"
+    column_sparsity: Any = "auto"
+    _: KW_ONLY
+    layers: bool = False
+    background: Any = "auto"
+    random_state: Any = None
+    verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
         rows, rank = self.factors_.shape[0], self.factors_.rank
         own = {"left_vectors_": (rows, rank), "singular_values_": (rank,)}
         return {**super()._stored_shapes(), **own}
-
-    def __init__(
-        self,
-        rank: Any = "auto",
-        row_sparsity: Any = "auto",
-        column_sparsity: Any = "auto",
-        *,
-        layers: bool = False,
-        background: Any = "auto",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.rank = rank
-        self.row_sparsity = row_sparsity
-        self.column_sparsity = column_sparsity
-        self.layers = layers
-        self.background = background
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> SparseSVD:
         """Decompose a matrix.
@@ -177,13 +155,13 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         """
         with whole_fit(self, X=X):
             A = _dense_if_small(check_matrix(self, X))
-            self._check_sizes(A.shape)
+            rank, *limits = self._check_sizes(A.shape)
             seed = seed_from(self.random_state)
             if self.layers:
-                found = self._discover(A, given_sides=True)
+                found = self._discover(A, rank, *limits)
                 factors = refitted(minus(A, found.background), found.layers)
             else:
-                factors, found = self._joint(A, seed)
+                factors, found = self._joint(A, rank, limits, seed)
             self._keep_factors(factors)
             sizes: list[Any] = [len(self.row_support_), len(self.column_support_)]
             if self.layers:
@@ -194,28 +172,21 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             self._n_features_out = self.rank_
         return self
 
-    def _check_sizes(self, shape: tuple[int, int]) -> None:
+    def _check_sizes(self, shape: tuple[int, int]) -> tuple[Size, Size, Size]:
+        """Rank, rows and columns; None for those that are to be chosen."""
         words = (f"n_samples = {shape[0]}, rows of X", f"n_features = {shape[1]}, columns of X")
         rows = self._given("row_sparsity", shape[0], words[0])
         columns = self._given("column_sparsity", shape[1], words[1])
         if not is_auto(self.background):
             check_size("background", self.background, min(shape), f'or "auto"; {words[0]}', least=0)
         most = min(shape) if self.layers else min(rows or shape[0], columns or shape[1])
-        self._given("rank", most, f"the sizes, {words[0]}, {words[1]}")
+        return self._given("rank", most, f"the sizes, {words[0]}, {words[1]}"), rows, columns
 
     @property
     def _background(self) -> int | None:
         return None if is_auto(self.background) else int(self.background)
 
-    def _discover(self, A: Design, *, given_sides: bool) -> Discovery:
-        rows, columns = (
-            Side(
-                size=size if given_sides and size is not None and not is_auto(size) else None,
-                everything=size is None,
-            )
-            for size in (self.row_sparsity, self.column_sparsity)
-        )
-        rank = None if is_auto(self.rank) else int(self.rank)
+    def _discover(self, A: Design, rank: Size, rows: Size, columns: Size) -> Discovery:
         with progress_bar("layers", rank, show=bool(self.verbose)) as update:
             found = discover(
                 A, rows, columns, rank=rank, background=self._background, progress=update
@@ -227,27 +198,26 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             warnings.warn(message, SelectionWarning, stacklevel=4)
         return found
 
-    def _joint(self, A: Design, seed: int) -> tuple[Factors, Discovery]:
-        sizes = [self.row_sparsity, self.column_sparsity]
-        automatic = [is_auto(size) for size in sizes]
-        if is_auto(self.rank) or any(automatic):
-            found = self._discover(A, given_sides=False)
-        else:
-            found = Discovery([], leading(A, self._background or 0), [])
+    def _joint(
+        self, A: Design, rank: Size, limits: Sequence[Size], seed: int
+    ) -> tuple[Factors, Discovery]:
+        found = Discovery([], leading(A, self._background or 0), [])
+        # sizes that are smaller than the matrix belong to all layers together
+        whole = [size if size == n else None for size, n in zip(limits, A.shape, strict=True)]
+        if None in (rank, *limits):
+            found = self._discover(A, rank, *whole)
         A = minus(A, found.background)
-        rank = len(found.layers) if is_auto(self.rank) else int(self.rank)
+        rank = len(found.layers) if rank is None else rank
         if not rank:
             return Factors.zero(A.shape, A.prototype), found
         used = list(A.shape)
         if found.layers:
             factors = joined(A, found.layers, rank)
-            if all(flag or size is None for flag, size in zip(automatic, sizes, strict=True)):
+            if whole == limits:
                 return factors, found
             supports = factors.row_support, factors.column_support
             used = [max(support.shape[0], rank) for support in supports]
-        rows, columns = (
-            int(used[i] if sizes[i] is None or automatic[i] else sizes[i]) for i in (0, 1)
-        )
+        rows, columns = (n if size is None else size for n, size in zip(used, limits, strict=True))
         return nearest(A, min(rank, rows, columns), rows, columns, seed=seed), found
 
     @property

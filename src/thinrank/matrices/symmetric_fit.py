@@ -10,17 +10,14 @@ from scipy.sparse.linalg import eigsh
 from thinrank.linalg import FULL_SVD_SIZE
 from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
 
-# Rounds of imputation while nodes are still being exchanged.
-_SHORT = 4
+# Rounds of imputation of fits that are compared with others.
+ROUNDS = 3
 # In matrices with at most this number of nodes single rows give further starting points.
 _SMALL = 50
 
 
 def leading(E: np.ndarray | FilledOperator, rank: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
-
-    Shapes: ``E`` (n_nodes, n_nodes), ``vectors`` (n_nodes, rank).
-    """
+    """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors."""
     n = E.shape[0]
     rank = min(rank, n)
     if isinstance(E, np.ndarray) and (n <= FULL_SVD_SIZE or rank > n // 4):
@@ -132,7 +129,7 @@ def _alternate(
     """Improve nodes and components by turns until the nodes stay the same."""
     best = (-np.inf, nodes)
     while True:
-        fit = fit_nodes(pairs, rank, nodes, center=center, rounds=_SHORT)
+        fit = fit_nodes(pairs, rank, nodes, center=center, rounds=ROUNDS)
         reached = gain(pairs, nodes, fit)
         if not reached > best[0]:
             return best

@@ -201,7 +201,10 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
     True
     """
     problem = fitted_problem(estimator, X, Y, sample_weight)
-    rows, columns = _row_margins(problem), _column_margins(problem)
+    none = np.zeros(0)
+    rows = columns = Margins(problem.support, none.astype(int), none, none, "exact", "nothing")
+    if len(problem.support):
+        rows, columns = _row_margins(problem), _column_margins(problem)
     losses = [m.loss[m.weakest] for m in (rows, columns) if m.weakest is not None]
     values = np.linalg.eigvalsh(problem.gram(problem.support))
     ends = (max(float(values[0]), 0.0), float(values[-1])) if len(values) else (np.nan, np.nan)
@@ -282,8 +285,6 @@ def _row_margins(problem: FittedProblem) -> Margins:
     """
     S = problem.support
     others, size = np.setdiff1d(np.arange(len(problem.predictors)), S), len(S)
-    if not size:
-        return _best(problem, S, others[:0], np.empty((0, 0)), np.empty(0), "exact", "nothing")
     losses, dropped = _with_fixed_row_space(problem, others)
     if size * (1 + len(others)) * cost_of_refit(problem, size) > MAX_WORK:
         how = "every exchange, with the row space of the fit held fixed"
@@ -309,8 +310,6 @@ def _column_margins(problem: FittedProblem) -> Margins:
     """Margins of the selected columns over the columns left out, on the rows of the fit."""
     T = problem.column_support
     others = np.setdiff1d(np.arange(len(problem.responses)), T)
-    if not len(T):
-        return _best(problem, T, others[:0], np.empty((0, 0)), np.empty(0), "exact", "nothing")
     whitened = whitened_on(problem, problem.support)
 
     def explained(out: int, *new: int) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.estimators.fitted_data import as_numbers, dense_columns, fitted_data
 from thinrank.estimators.problem import Problem, TrainingData
@@ -104,16 +103,21 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
     root = problem.loss.samples**0.5
     moments = problem.loss.moments
     counted = slice(None) if weight is None else arrays.to_numpy(weight) > 0
-    names_x = _live(data.predictor_names, problem.live_rows)
-    names_y = _live(data.response_names, problem.live_columns)
+    names = [
+        every if live is None else [every[i] for i in arrays.to_numpy(live).tolist()]
+        for every, live in (
+            (data.predictor_names, problem.live_rows),
+            (data.response_names, problem.live_columns),
+        )
+    ]
+    fit = problem.start(estimator.factors_)
     return FittedProblem(
         dense_columns(moments.X)[counted] / root,
         dense_columns(moments.Y)[counted] / root,
         float(params["ridge"]),
         *sizes,
-        _in_solver_units(estimator, problem),
-        names_x,
-        names_y,
+        replace(fit, U=as_numbers(fit.U), V=as_numbers(fit.V)),
+        *names,
     )
 
 
@@ -131,8 +135,6 @@ def objectives_on(
     With limits on both rank and columns the columns are found by alternation from two starts, so
     that the result is that of a model, but perhaps not of the best. ``relaxed`` leaves out one of
     these two limits instead, whichever gives more, and so returns lower bounds.
-
-    Shapes: ``supports`` (count, size), result (count,).
     """
     gram, cross = problem.gram(rows), problem.cross[rows]
     count, size = supports.shape
@@ -196,13 +198,3 @@ def _explained(
             break
         last, mask = values, (weights >= ordered[:, :1])[:, None, :]
     return values
-
-
-def _in_solver_units(estimator: Any, problem: Problem) -> Factors:
-    """The fitted Θ in the units of the problem, as NumPy arrays."""
-    fit = problem.start(estimator.factors_)
-    return replace(fit, U=as_numbers(fit.U), V=as_numbers(fit.V))
-
-
-def _live(names: list[str], index: Array | None) -> list[str]:
-    return names if index is None else [names[i] for i in arrays.to_numpy(index).tolist()]

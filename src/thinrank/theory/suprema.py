@@ -79,13 +79,12 @@ def sparse_eigenvalues(
     check_choice("method", method, get_args(Method))
     if method == "bound":
         raise ValueError('method="bound" is for statistical_error, use "search"')
-    curvatures = _Curvatures(problem)
-    p, gram = curvatures.rows, curvatures.gram
+    p, gram = _rows_and_gram(problem)
     check_size("size", size, p, "the rows of Θ")
     size, count = int(size), math.comb(p, int(size))
     kind: Kind = "estimate"
     if method == "exact" or (method == "auto" and count <= _MAX_SUPPORTS):
-        batches = [curvatures.over(supports) for supports in subsets(p, size)]
+        batches = [_curvatures(problem, gram, supports) for supports in subsets(p, size)]
         low, high = min(a.min() for a, _ in batches), max(b.max() for _, b in batches)
         kind, how = "exact", "all rows" if count == 1 else f"all {count} supports"
     elif gram is not None:
@@ -94,36 +93,33 @@ def sparse_eigenvalues(
     else:
         rng = np.random.default_rng(random_state)
         supports = [rng.permutation(p)[:size] for _ in range(_STARTS)]
-        smallest, largest = curvatures.over(np.sort(supports, axis=1))
+        smallest, largest = _curvatures(problem, gram, np.sort(supports, axis=1))
         low, high, how = smallest.min(), largest.max(), f"{_STARTS} random supports"
     return Quantity(max(float(low), 0.0), kind, how), Quantity(float(high), kind, how)
 
 
-class _Curvatures:
-    """Extreme curvatures over supports, from a Gram matrix if the loss has one."""
+def _rows_and_gram(problem: Any) -> tuple[int, np.ndarray | None]:
+    """Number of rows of Θ, and XᵀX/n; None for a loss without such a matrix."""
+    if not hasattr(problem, "value_and_gradient"):
+        design = as_design(problem)
+        return design.shape[1], as_numbers(design.gram()) / design.shape[0]
+    require(problem, "curvature", "sparse_eigenvalues")
+    rows = problem.shape[0]
+    if "quadratic" not in problem.capabilities:
+        return rows, None
+    every = arrays.indices(range(rows), problem.prototype)
+    return rows, as_numbers(problem.quadratic().gram(every))
 
-    def __init__(self, problem: Any) -> None:
-        self.gram: np.ndarray | None = None
-        if not hasattr(problem, "value_and_gradient"):
-            design = as_design(problem)
-            self.rows = design.shape[1]
-            self.gram = as_numbers(design.gram()) / design.shape[0]
-            return
-        require(problem, "curvature", "sparse_eigenvalues")
-        self.rows = problem.shape[0]
-        self._loss = problem
-        if "quadratic" in problem.capabilities:
-            every = arrays.indices(range(self.rows), problem.prototype)
-            self.gram = as_numbers(problem.quadratic().gram(every))
 
-    def over(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Smallest and largest curvature over each support, of shape (count, size)."""
-        if self.gram is not None:
-            values = np.linalg.eigvalsh(self.gram[supports[:, :, None], supports[:, None, :]])
-            return values[:, 0], values[:, -1]
-        like = self._loss.prototype
-        ends = [self._loss.curvature(arrays.indices(s.tolist(), like)) for s in supports]
-        return np.array([e[0] for e in ends]), np.array([e[1] for e in ends])
+def _curvatures(
+    loss: Any, gram: np.ndarray | None, supports: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest curvature over each support, of shape (count, size)."""
+    if gram is not None:
+        values = np.linalg.eigvalsh(gram[supports[:, :, None], supports[:, None, :]])
+        return values[:, 0], values[:, -1]
+    ends = [loss.curvature(arrays.indices(s.tolist(), loss.prototype)) for s in supports]
+    return np.array([e[0] for e in ends]), np.array([e[1] for e in ends])
 
 
 def subsets(total: int, size: int, batch: int = 2_000) -> Iterator[np.ndarray]:
