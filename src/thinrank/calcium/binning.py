@@ -43,17 +43,13 @@ class BinnedMovie:
     """Means of successive frames, pixel by pixel."""
 
     values: np.ndarray  # (height, width, n_bins) means of the frames of each bin
-    # (height, width, n_noise_bins) for some of the bins, half the difference between the means of
-    # even and of odd frames, in which slow signals cancel: noise with the variance of ``values``.
-    # For bins of one frame, differences of successive frames divided by √2
-    rough: np.ndarray
     length: int  # number of frames of a bin
     mean_image: np.ndarray  # (height, width) mean of all frames
     live: np.ndarray  # (height, width) false for pixels that never change
 
     def unit_noise(self, own: bool) -> np.ndarray:
         """Unit of each pixel: its noise level, or the median noise level; 0 for dead pixels."""
-        noise = noise_level(self.rough)
+        noise = noise_level(roughness(self.values))
         alive = self.live & (noise > 0)
         typical = np.float32(np.median(noise[alive])) if alive.any() else np.float32(1)
         noise = np.maximum(noise, _LEAST_NOISE * typical) if own else np.full_like(noise, typical)
@@ -75,7 +71,7 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     if frames < _ENOUGH_BINS * wanted:
         wanted = min(int(time / 2), frames // _FEWEST_BINS)
     least = -(-frames * height * width // _MOST_ENTRIES)
-    return int(max(wanted, least, 1))
+    return int(min(max(wanted, least, 1), frames // 3))  # three bins for the noise
 
 
 def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> BinnedMovie:
@@ -83,8 +79,6 @@ def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> B
     frames, height, width = movie.shape
     bins = frames // length
     values = np.empty((height, width, bins), dtype=np.float32)
-    every = max(1, bins // _SOME_BINS)
-    rough = np.empty((height, width, -(-bins // every)), dtype=np.float32)
     mean, live = np.empty((height, width), dtype=np.float32), np.empty((height, width), dtype=bool)
     for first, block in movie.blocks():
         progress(first / height)
@@ -93,21 +87,20 @@ def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> B
         mean[here] = block.mean(axis=0, dtype=np.float64)
         parts = block[: bins * length].reshape(bins, length, *block.shape[1:])
         values[here] = np.moveaxis(parts.mean(axis=1), 0, 2)
-        if length == 1:
-            difference = np.diff(block[:bins], axis=0, append=block[bins - 2 : bins - 1])[::every]
-            rough[here] = np.moveaxis(difference, 0, 2) / np.float32(2**0.5)
-        else:
-            even = length // 2 * 2  # as many even as odd frames
-            some = parts[::every]
-            difference = some[:, 0:even:2].mean(axis=1) - some[:, 1:even:2].mean(axis=1)
-            difference *= np.float32(0.5 * (even / length) ** 0.5)
-            rough[here] = np.moveaxis(difference, 0, 2)
     if not live.any():
         raise MovieError(movie.name, "is constant, or all pixels are NaN in some frame")
     largest = float(np.abs(values).max())
     if not 1e-12 < largest < 1e12:  # squares are computed in single precision
         raise MovieError(movie.name, f"has values up to {largest:.1g}; change their unit")
-    return BinnedMovie(values, rough, length, mean, live)
+    return BinnedMovie(values, length, mean, live)
+
+
+def roughness(values: np.ndarray) -> np.ndarray:
+    """Second differences of some bins, in which slow signals cancel, with the variance of noise."""
+    bins = values.shape[2]
+    middle = np.arange(1, bins - 1, max(1, bins // _SOME_BINS))
+    differences = values[..., middle - 1] - 2 * values[..., middle] + values[..., middle + 1]
+    return np.asarray(differences / np.float32(6**0.5))
 
 
 def noise_level(rough: np.ndarray) -> np.ndarray:

@@ -92,11 +92,10 @@ def fit_low_rank(
     return solution
 
 
-def separable(theta: Factors, decay: float) -> tuple[np.ndarray, Segments, float]:
-    """What each spike adds to XΘ, in units of its noise, the segments, and the level of the noise.
+def separable(theta: Factors, decay: float) -> np.ndarray:
+    """What each spike adds to XΘ, in units of the noise of Y; of shape (n_pixels, n_spike_frames).
 
-    Without what is left of the spikes before, which are of other neurons. The noise is 1 before
-    the rank is reduced. Shapes: result (n_pixels, n_segments).
+    Without what is left of the spikes before, which are of other neurons.
     """
     rows = theta.row_support
     segments = Segments(rows, decay, theta.shape[0])
@@ -104,8 +103,7 @@ def separable(theta: Factors, decay: float) -> tuple[np.ndarray, Segments, float
     noise = 1 / segments.energies
     noise[1:] += decay ** (2 * segments.lengths[:-1]) / segments.energies[:-1]
     W = theta.V @ (segments.spikes(levels) / np.sqrt(noise)[:, None]).T
-    left = theta.rank * (1 / len(rows) + 1 / len(theta.column_support))
-    return np.asarray(W, dtype=np.float32), segments, float(left**0.5)
+    return np.asarray(W, dtype=np.float32)
 
 
 def _start(
