@@ -16,7 +16,8 @@ from thinrank.calcium import (
 @pytest.fixture(scope="module")
 def imaging():
     movie, _ = make_movie(120, (40, 44), 3, n_close_pairs=1, random_state=30042)
-    return CalciumImaging(frame_rate=7).fit(movie)
+    fitted = CalciumImaging(frame_rate=7).fit(movie)
+    return select_neurons(fitted, np.arange(fitted.n_neurons_))  # without rejected candidates
 
 
 def written(imaging, folder):

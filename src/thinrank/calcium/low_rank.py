@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import linalg
-from thinrank.calcium.deconvolution import Segments, best_frames, segment_gains
+from thinrank.calcium.deconvolution import Segments, best_frames
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution, Status
@@ -171,17 +171,21 @@ def _spike_frames(Z: np.ndarray, decay: float, count: int | None) -> np.ndarray:
     if not Z.shape[1]:
         return np.empty(0, dtype=int)
     # one more direction of zeros: negative levels count, unlike those of a single trace
-    gains = segment_gains(np.pad(Z, ((0, 0), (0, 1)))[:, None], decay)
+    values = np.pad(Z, ((0, 0), (0, 1)))[:, None]
+
+    def found(penalty: float) -> np.ndarray:
+        return best_frames(values, decay, np.array([penalty]), gaps=False)[0]
+
     if count is None:
-        return best_frames(gains, np.array([_spike_penalty(Z)]), gaps=False)[0]
-    low, high = 0.0, float(gains.max(initial=0.0)) * 1.01 + 1e-300
+        return found(_spike_penalty(Z))
+    low, high = 0.0, float(np.vdot(Z, Z)) + 1e-300  # more than any segment explains
     best = np.empty(0, dtype=int)
     for _ in range(40):  # bisections of the penalty
         middle = 0.5 * (low + high)
-        found = best_frames(gains, np.array([middle]), gaps=False)[0]
-        if len(found) <= count:
-            best, high = (found if len(found) >= len(best) else best), middle
-            if len(found) == count:
+        frames = found(middle)
+        if len(frames) <= count:
+            best, high = (frames if len(frames) >= len(best) else best), middle
+            if len(frames) == count:
                 break
         else:
             low = middle
