@@ -20,10 +20,8 @@ from scipy.special import ndtri
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.readers import Movie, MovieError
 
-# Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
-# A long movie shows as much in longer bins, in less time. Bins are still shorter in movies that
-# would have fewer than the second number of them.
-_ENOUGH_BINS, _FEWEST_BINS = 300, 200
+# Smallest number of bins, unless the movie is large: shorter movies have shorter bins.
+_FEWEST_BINS = 250
 # Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
 # in larger movies.
 _MOST_ENTRIES = 1 << 27
@@ -57,19 +55,16 @@ class BinnedMovie:
 
 
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
-    """Number of frames of a bin: the decay time, or half of it, unless the movie is short or large.
+    """Number of frames of a bin: the decay time, unless the movie is short or large.
 
     Examples
     --------
     >>> from thinrank.calcium.binning import bin_length
-    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (2000, 170, 170))
+    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (1000, 170, 170))
     (9, 4)
     """
     frames, height, width = shape
-    time = -1 / np.log(decay) if decay > 0 else 0.0
-    wanted = int(time)
-    if frames < _ENOUGH_BINS * wanted:
-        wanted = min(int(time / 2), frames // _FEWEST_BINS)
+    wanted = min(int(-1 / np.log(decay)) if decay > 0 else 0, frames // _FEWEST_BINS)
     least = -(-frames * height * width // _MOST_ENTRIES)
     return int(min(max(wanted, least, 1), frames // 3))  # three bins for the noise
 
@@ -178,19 +173,12 @@ def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
     return np.asarray(total)
 
 
-def _along_both(matrices: list[csr_array], values: np.ndarray) -> np.ndarray:
-    """A matrix times the lines, and another one times the columns, of (height, width, n_frames)."""
-    down, across = matrices
-    lines = (down @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
-    return np.stack([across @ line for line in lines])
-
-
 @dataclass(frozen=True)
-class CellGrid:
-    """Square cells that cover a frame."""
+class Background:
+    """The background of a binned movie, in square cells that cover a frame."""
 
-    shape: tuple[int, int]  # shape of a frame
     width: float  # standard deviation of the filter, in pixels
+    gain: np.ndarray  # (height, width) factor of each pixel
 
     @property
     def cell(self) -> int:
@@ -205,7 +193,7 @@ class CellGrid:
     def means(self) -> list[csr_array]:
         """Means over the cells, down and across, of shape (n_cells, side)."""
         matrices = []
-        for side in self.shape:
+        for side in self.gain.shape:
             of = np.arange(side) // self.cell
             entries = (1 / np.bincount(of)[of]).astype(np.float32)
             matrices.append(csr_array((entries, (of, np.arange(side)))))
@@ -214,7 +202,7 @@ class CellGrid:
     def interpolation(self) -> list[csr_array]:
         """Linear interpolation between cells, down and across, of shape (side, n_cells)."""
         matrices = []
-        for side, means in zip(self.shape, self.means(), strict=True):
+        for side, means in zip(self.gain.shape, self.means(), strict=True):
             middles = means @ np.arange(side)
             units = np.eye(len(middles), dtype=np.float32)
             weights = np.array([np.interp(np.arange(side), middles, unit) for unit in units])
@@ -222,28 +210,25 @@ class CellGrid:
         return matrices
 
 
-@dataclass(frozen=True)
-class Background:
-    """The background of a binned movie."""
-
-    grid: CellGrid
-    gain: np.ndarray  # (height, width) factor of each pixel
-
-
 def fit_background(rest: np.ndarray, width: float) -> Background:
     """Fit the background of a movie without neurons, and subtract it in place."""
-    cells = CellGrid((rest.shape[0], rest.shape[1]), width)
-    grid = cells.smoothed(_along_both(cells.means(), rest))
-    grid -= np.median(grid, axis=2, keepdims=True)
-    down, across = cells.interpolation()
-    lines = (down @ grid.reshape(len(grid), -1)).reshape(len(rest), *grid.shape[1:])
     gain = np.zeros(rest.shape[:2], dtype=np.float32)
+    background = Background(width, gain)
+    down, across = background.means()
+    cells = _lines(down, rest)
+    grid = background.smoothed(np.stack([across @ line for line in cells]))
+    grid -= np.median(grid, axis=2, keepdims=True)
+    down, across = background.interpolation()
+    lines = _lines(down, grid)
     for row, line in enumerate(rest):
         wide = across @ lines[row]
-        shared = np.einsum("ij,ij->i", line, wide)
-        own = np.einsum("ij,ij->i", wide, wide)
+        shared, own = np.vecdot(line, wide), np.vecdot(wide, wide)
         np.divide(shared, own, out=gain[row], where=own > 0)
         np.clip(gain[row], 0, _LARGEST_GAIN, out=gain[row])
-        wide *= gain[row][:, None]
-        line -= wide
-    return Background(cells, gain)
+        line -= gain[row][:, None] * wide
+    return background
+
+
+def _lines(down: csr_array, values: np.ndarray) -> np.ndarray:
+    """A matrix times the lines of an array of shape (height, width, n_frames)."""
+    return np.asarray((down @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:]))
