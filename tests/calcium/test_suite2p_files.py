@@ -5,12 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from thinrank.calcium import (
-    CalciumImaging,
-    export_results,
-    make_movie,
-    select_neurons,
-)
+from thinrank.calcium import CalciumImaging, export_results, make_movie, select_neurons
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,10 @@ from scipy.special import ndtri
 
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.readers import Movie, MovieError
+from thinrank.core import resources
 
 # Smallest number of bins, unless the movie is large: shorter movies have shorter bins.
 _FEWEST_BINS = 250
-# Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
-# in larger movies.
-_MOST_ENTRIES = 1 << 27
 # Numbers of bins that noise levels and medians are computed from. With 150 bins the standard error
 # of a noise level is 7 %.
 _SOME_BINS = 150
@@ -57,6 +55,8 @@ class BinnedMovie:
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     """Number of frames of a bin: the decay time, unless the movie is short or large.
 
+    The binned movie takes at most an eighth of the memory budget: 512 MiB by default.
+
     Examples
     --------
     >>> from thinrank.calcium.binning import bin_length
@@ -65,8 +65,8 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     """
     frames, height, width = shape
     wanted = min(int(-1 / np.log(decay)) if decay > 0 else 0, frames // _FEWEST_BINS)
-    least = -(-frames * height * width // _MOST_ENTRIES)
-    return int(min(max(wanted, least, 1), frames // 3))  # three bins for the noise
+    least = int(np.ceil(4 * frames * height * width / (resources.budget_bytes() / 8)))
+    return min(max(wanted, least), frames // 3)  # three bins for the noise
 
 
 def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> BinnedMovie:

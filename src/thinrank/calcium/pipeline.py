@@ -183,7 +183,11 @@ def fit_movie(
     neurons, accepted = some_of(neurons, np.lexsort((-energy, bad))), int(np.count_nonzero(~bad))
     theta, status = found.theta, found.status
     if theta is None or status is None:
-        theta, status = _theta(neurons, accepted, scale), _status(accepted)
+        theta = _theta(neurons, accepted, scale)
+        status = Status(Outcome.CONVERGED, f"The local search found {accepted} neurons.")
+        if accepted == 0:
+            message = "No place is more active than noise would be: Θ has rank 0."
+            status = Status(Outcome.ZERO, message)
     return MovieFit(theta, status, decay, found.radius, image, neurons, accepted)
 
 
@@ -277,15 +281,12 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     if theta.rank:
         W = separable(theta, decay).reshape(height, width, -1)
         search = Search(radius, 0.0, 0.0, 0.0)
-        # the inner product of the noise with a footprint of norm 1
-        noise = max(1.0, 4 * np.pi * smoothing**2) ** 0.5
+        # in units of the inner product of the noise with a footprint of norm 1
+        least = _LEAST_PEAK * max(1.0, 4 * np.pi * smoothing**2) ** 0.5
         begin("neurons")
         for _ in range(2):
-            neurons, _ = search.run(W, np.ones((height, width), np.float32), neurons)
-            heights = (n.trace.max() * np.linalg.norm(n.footprint) for n in neurons)
-            neurons = [
-                n for n, top in zip(neurons, heights, strict=True) if top > _LEAST_PEAK * noise
-            ]
+            found, _ = search.run(W, np.ones((height, width), np.float32), neurons)
+            neurons = [n for n in found if n.trace.max() * np.linalg.norm(n.footprint) > least]
     return _Found(neurons, background, radius, unit, decay, theta, solution.status)
 
 
@@ -339,9 +340,3 @@ def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:
     """Θ = SA in units of the noise."""
     V = neurons.footprints[:accepted].toarray().T * _inverse(scale)[:, None]
     return Factors(np.ascontiguousarray(neurons.spike_trains[:accepted].T), np.ascontiguousarray(V))
-
-
-def _status(count: int) -> Status:
-    if count == 0:
-        return Status(Outcome.ZERO, "No place is more active than noise would be: Θ has rank 0.")
-    return Status(Outcome.CONVERGED, f"The local search found {count} neurons.")

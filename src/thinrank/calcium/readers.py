@@ -35,7 +35,7 @@ _RATES = ("SI.hRoiManager.scanFrameRate", "scanimage.SI4.scanFrameRate", "state.
 _ZARR = ("zarr.json", ".zarray", ".zgroup")
 _FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
 # Number of entries of a block of lines: 16 MiB in single precision.
-_BLOCK_ENTRIES = 1 << 22
+_BLOCK_ENTRIES = 4 * resources.BLOCK_ENTRIES
 
 
 class MovieError(ValueError):

@@ -29,7 +29,7 @@ _MARGIN = 1.15
 # Half the side of the window around a seed, in radii.
 _REACH = 2.2
 # Alternations between footprint and trace of a seed, and passes of the joint fit.
-_ALTERNATIONS, _PASSES = 4, 4
+_PASSES = 4
 # A seed's footprint ends where it is below this fraction of its maximum.
 _EDGE = 0.15
 
@@ -195,7 +195,7 @@ class Search:
         weights = np.maximum(matched(here[own], self.decay) - np.float32(_ACTIVE), 0)
         lines = here.reshape(-1, here.shape[2])  # a copy, which the products below read faster
         energy, trace = float(weights.any()), weights
-        for _ in range(_ALTERNATIONS + 1):
+        for _ in range(_PASSES + 1):
             if energy == 0:
                 return None
             image = np.maximum((lines @ weights).reshape(here.shape[:2]) / np.float32(energy), 0)
