@@ -283,12 +283,9 @@ class CalciumImaging(BaseEstimator):
                 opened, self.shifts_ = Movie(moved.movie, opened.name), moved.shifts
             else:
                 warn_of_motion(opened)
-            fit = fit_movie(self, opened, decay, low_rank, begin)
-        self.factors_, self.status_ = fit.factors, fit.status
-        self.decay_, self.radius_ = fit.decay, fit.radius
-        self.mean_image_ = fit.mean_image
-        every = np.arange(len(fit.neurons.regions))
-        self._use(fit.neurons, every[: fit.accepted], every[fit.accepted :])
+            neurons, accepted = fit_movie(self, opened, decay, low_rank, begin)
+        every = np.arange(len(neurons.regions))
+        self._use(neurons, every[:accepted], rejected=every[accepted:])
         return self
 
     def _check(self) -> bool:

@@ -107,19 +107,6 @@ def some_of(values: Any, index: np.ndarray) -> Any:
 
 
 @dataclass(frozen=True)
-class MovieFit:
-    """A fitted movie."""
-
-    factors: Factors  # factors of Θ over all pixels, in units of the noise of each
-    status: Status  # how the fit ended
-    decay: float  # γ, the fraction of the fluorescence that is left after one frame
-    radius: float  # radius of a neuron, in pixels
-    mean_image: np.ndarray  # (height, width) mean of the raw frames
-    neurons: Neurons  # accepted neurons, then rejected ones; each group by what they explain
-    accepted: int  # number of accepted neurons
-
-
-@dataclass(frozen=True)
 class _Found:
     """Footprints, in units of the noise, and what else the search gives."""
 
@@ -134,8 +121,12 @@ class _Found:
 
 def fit_movie(
     imaging: Any, movie: Movie, decay: float | None, low_rank: bool, begin: Begin
-) -> MovieFit:
-    """Find neurons, and measure them in all frames. ``decay``: None to estimate it."""
+) -> tuple[Neurons, int]:
+    """Find neurons, and measure them in all frames; the accepted ones come first.
+
+    The result has the number of these, too. What belongs to the whole movie becomes an attribute of
+    ``imaging``. ``decay``: None to estimate it.
+    """
     frames, height, width = movie.shape
     usual = _USUAL_DECAY if decay is None else decay
     if low_rank:  # the sizes are checked before the movie is read
@@ -181,14 +172,16 @@ def fit_movie(
     bad = np.asarray(quality.score) < ACCEPTED
     neurons = Neurons(footprints, spikes, traces, regions, light, quality)
     neurons, accepted = some_of(neurons, np.lexsort((-energy, bad))), int(np.count_nonzero(~bad))
-    theta, status = found.theta, found.status
-    if theta is None or status is None:
-        theta = _theta(neurons, accepted, scale)
-        status = Status(Outcome.CONVERGED, f"The local search found {accepted} neurons.")
-        if accepted == 0:
-            message = "No place is more active than noise would be: Θ has rank 0."
-            status = Status(Outcome.ZERO, message)
-    return MovieFit(theta, status, decay, found.radius, image, neurons, accepted)
+    if found.theta is not None:
+        imaging.factors_, imaging.status_ = found.theta, found.status
+    else:
+        imaging.factors_ = _theta(neurons, accepted, scale)
+        imaging.status_ = Status(Outcome.ZERO, "No neuron was found: Θ has rank 0.")
+        if accepted:
+            message = f"The local search found {accepted} neurons."
+            imaging.status_ = Status(Outcome.CONVERGED, message)
+    imaging.decay_, imaging.radius_, imaging.mean_image_ = decay, found.radius, image
+    return neurons, accepted
 
 
 def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np.ndarray]:
