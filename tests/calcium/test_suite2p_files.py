@@ -11,8 +11,8 @@ from thinrank.calcium import CalciumImaging, export_results, make_movie, select_
 @pytest.fixture(scope="module")
 def imaging():
     movie, _ = make_movie(120, (40, 44), 3, n_close_pairs=1, random_state=30042)
-    fitted = CalciumImaging(frame_rate=7).fit(movie)
-    return select_neurons(fitted, np.arange(fitted.n_neurons_))  # without rejected candidates
+    fitted = CalciumImaging(7).fit(movie)
+    return select_neurons(fitted, range(fitted.n_neurons_))  # without rejected candidates
 
 
 def written(imaging, folder):

@@ -87,7 +87,8 @@ class Search:
         """
         background = None
         rest = values.copy()
-        subtract(rest, neurons)
+        for neuron in neurons:
+            neuron.window(rest)[...] -= neuron.footprint[..., None] * neuron.trace
         if self.background:
             background = fit_background(rest, self.background)
             rest -= middle(rest)[..., None]  # what the baseline and the background have left
@@ -234,12 +235,6 @@ def matched(values: np.ndarray, decay: float) -> np.ndarray:
     """Matched filter along the last axis, for a jump that decays; noise keeps its variance."""
     forward = lfilter([np.float32((1 - decay**2) ** 0.5)], [1, -decay], values[..., ::-1], axis=-1)
     return np.asarray(forward[..., ::-1], dtype=np.float32)
-
-
-def subtract(values: np.ndarray, neurons: list[LocalNeuron]) -> None:
-    """Subtract neurons from a movie of shape (height, width, n_bins), in place."""
-    for neuron in neurons:
-        neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
 
 
 def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
