@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 from scipy.signal import lfilter
 
 from thinrank.calcium import deconvolve
-from thinrank.calcium.deconvolution import best_frames, segment_gains
+from thinrank.calcium.deconvolution import best_frames
 from thinrank.designs import RecursiveFilter
 
 
@@ -66,7 +66,7 @@ def explained(Z, frames, decay):
 @pytest.mark.parametrize("penalty", [0.5, 8.0])
 def test_the_best_common_frames_against_all_sets(decay, penalty, rng):
     Z = rng.standard_normal((8, 2))
-    found = best_frames(segment_gains(Z[:, None], decay), np.array([penalty]), gaps=False)[0]
+    found = best_frames(Z[:, None], decay, np.array([penalty]), gaps=False)[0]
     best = max(
         explained(Z, frames, decay) - penalty * size
         for size in range(9)

@@ -41,7 +41,7 @@ def test_neuropil_is_the_light_around_without_that_of_neurons(imaging):
 def test_the_share_of_neuropil_in_each_neuron_is_estimated(movie, imaging, share):
     inside = imaging.regions_ > 0
     flicker = np.where(inside, share - 1, 0) * FLICKER[:, None, None]
-    light = CalciumImaging(frame_rate=7).fit(movie + flicker.astype(np.float32)).fluorescence_
+    light = CalciumImaging(7).fit(movie + flicker.astype(np.float32)).fluorescence_
     assert light.coefficient == pytest.approx(share, abs=0.15)
 
 

@@ -49,7 +49,7 @@ def test_frames_are_alike_afterwards(scene, jitter, registered):
 def test_a_fit_with_registration(scene, jitter):
     movie, truth = scene
     with pytest.warns(UserWarning, match=r"shift by about 0\.[789] pixels.*register=True"):
-        blurred = CalciumImaging(frame_rate=7).fit(jitter[0])
+        blurred = CalciumImaging(7).fit(jitter[0])
     stages = []
     imaging = CalciumImaging(frame_rate=7, register=True).fit(
         jitter[0], progress=lambda stage, _: stages.append(stage)
@@ -71,7 +71,7 @@ def test_still_movies_and_noise_are_not_said_to_move(scene, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for movie in (scene[0], whole_pixels, rng.standard_normal((60, 24, 90))):
-            CalciumImaging(frame_rate=7).fit(movie)
+            CalciumImaging(7).fit(movie)
 
 
 def test_frames_without_structure_take_the_shifts_of_their_neighbours(scene):

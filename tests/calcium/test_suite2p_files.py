@@ -5,18 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from thinrank.calcium import (
-    CalciumImaging,
-    export_results,
-    make_movie,
-    select_neurons,
-)
+from thinrank.calcium import CalciumImaging, export_results, make_movie, select_neurons
 
 
 @pytest.fixture(scope="module")
 def imaging():
     movie, _ = make_movie(120, (40, 44), 3, n_close_pairs=1, random_state=30042)
-    return CalciumImaging(frame_rate=7).fit(movie)
+    fitted = CalciumImaging(7).fit(movie)
+    return select_neurons(fitted, range(fitted.n_neurons_))  # without rejected candidates
 
 
 def written(imaging, folder):

@@ -19,14 +19,10 @@ from scipy.special import ndtri
 
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.readers import Movie, MovieError
+from thinrank.core import resources
 
-# Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
-# A long movie shows as much in longer bins, in less time. Bins are still shorter in movies that
-# would have fewer than the second number of them.
-_ENOUGH_BINS, _FEWEST_BINS = 300, 200
-# Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
-# in larger movies.
-_MOST_ENTRIES = 1 << 27
+# Smallest number of bins, unless the movie is large: shorter movies have shorter bins.
+_FEWEST_BINS = 250
 # Numbers of bins that noise levels and medians are computed from. With 150 bins the standard error
 # of a noise level is 7 %.
 _SOME_BINS = 150
@@ -43,17 +39,13 @@ class BinnedMovie:
     """Means of successive frames, pixel by pixel."""
 
     values: np.ndarray  # (height, width, n_bins) means of the frames of each bin
-    # (height, width, n_noise_bins) for some of the bins, half the difference between the means of
-    # even and of odd frames, in which slow signals cancel: noise with the variance of ``values``.
-    # For bins of one frame, differences of successive frames divided by √2
-    rough: np.ndarray
     length: int  # number of frames of a bin
     mean_image: np.ndarray  # (height, width) mean of all frames
     live: np.ndarray  # (height, width) false for pixels that never change
 
     def unit_noise(self, own: bool) -> np.ndarray:
         """Unit of each pixel: its noise level, or the median noise level; 0 for dead pixels."""
-        noise = noise_level(self.rough)
+        noise = noise_level(roughness(self.values))
         alive = self.live & (noise > 0)
         typical = np.float32(np.median(noise[alive])) if alive.any() else np.float32(1)
         noise = np.maximum(noise, _LEAST_NOISE * typical) if own else np.full_like(noise, typical)
@@ -61,21 +53,20 @@ class BinnedMovie:
 
 
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
-    """Number of frames of a bin: the decay time, or half of it, unless the movie is short or large.
+    """Number of frames of a bin: the decay time, unless the movie is short or large.
+
+    The binned movie takes at most an eighth of the memory budget: 512 MiB by default.
 
     Examples
     --------
     >>> from thinrank.calcium.binning import bin_length
-    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (2000, 170, 170))
+    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (1000, 170, 170))
     (9, 4)
     """
     frames, height, width = shape
-    time = -1 / np.log(decay) if decay > 0 else 0.0
-    wanted = int(time)
-    if frames < _ENOUGH_BINS * wanted:
-        wanted = min(int(time / 2), frames // _FEWEST_BINS)
-    least = -(-frames * height * width // _MOST_ENTRIES)
-    return int(max(wanted, least, 1))
+    wanted = min(int(-1 / np.log(decay)) if decay > 0 else 0, frames // _FEWEST_BINS)
+    least = int(np.ceil(4 * frames * height * width / (resources.budget_bytes() / 8)))
+    return min(max(wanted, least), frames // 3)  # three bins for the noise
 
 
 def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> BinnedMovie:
@@ -83,8 +74,6 @@ def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> B
     frames, height, width = movie.shape
     bins = frames // length
     values = np.empty((height, width, bins), dtype=np.float32)
-    every = max(1, bins // _SOME_BINS)
-    rough = np.empty((height, width, -(-bins // every)), dtype=np.float32)
     mean, live = np.empty((height, width), dtype=np.float32), np.empty((height, width), dtype=bool)
     for first, block in movie.blocks():
         progress(first / height)
@@ -93,21 +82,20 @@ def bin_movie(movie: Movie, length: int, progress: Callable[[float], None]) -> B
         mean[here] = block.mean(axis=0, dtype=np.float64)
         parts = block[: bins * length].reshape(bins, length, *block.shape[1:])
         values[here] = np.moveaxis(parts.mean(axis=1), 0, 2)
-        if length == 1:
-            difference = np.diff(block[:bins], axis=0, append=block[bins - 2 : bins - 1])[::every]
-            rough[here] = np.moveaxis(difference, 0, 2) / np.float32(2**0.5)
-        else:
-            even = length // 2 * 2  # as many even as odd frames
-            some = parts[::every]
-            difference = some[:, 0:even:2].mean(axis=1) - some[:, 1:even:2].mean(axis=1)
-            difference *= np.float32(0.5 * (even / length) ** 0.5)
-            rough[here] = np.moveaxis(difference, 0, 2)
     if not live.any():
         raise MovieError(movie.name, "is constant, or all pixels are NaN in some frame")
     largest = float(np.abs(values).max())
     if not 1e-12 < largest < 1e12:  # squares are computed in single precision
         raise MovieError(movie.name, f"has values up to {largest:.1g}; change their unit")
-    return BinnedMovie(values, rough, length, mean, live)
+    return BinnedMovie(values, length, mean, live)
+
+
+def roughness(values: np.ndarray) -> np.ndarray:
+    """Second differences of some bins, in which slow signals cancel, with the variance of noise."""
+    bins = values.shape[2]
+    middle = np.arange(1, bins - 1, max(1, bins // _SOME_BINS))
+    differences = values[..., middle - 1] - 2 * values[..., middle] + values[..., middle + 1]
+    return np.asarray(differences / np.float32(6**0.5))
 
 
 def noise_level(rough: np.ndarray) -> np.ndarray:
@@ -185,19 +173,12 @@ def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
     return np.asarray(total)
 
 
-def _along_both(matrices: list[csr_array], values: np.ndarray) -> np.ndarray:
-    """A matrix times the lines, and another one times the columns, of (height, width, n_frames)."""
-    down, across = matrices
-    lines = (down @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
-    return np.stack([across @ line for line in lines])
-
-
 @dataclass(frozen=True)
-class CellGrid:
-    """Square cells that cover a frame."""
+class Background:
+    """The background of a binned movie, in square cells that cover a frame."""
 
-    shape: tuple[int, int]  # shape of a frame
     width: float  # standard deviation of the filter, in pixels
+    gain: np.ndarray  # (height, width) factor of each pixel
 
     @property
     def cell(self) -> int:
@@ -212,7 +193,7 @@ class CellGrid:
     def means(self) -> list[csr_array]:
         """Means over the cells, down and across, of shape (n_cells, side)."""
         matrices = []
-        for side in self.shape:
+        for side in self.gain.shape:
             of = np.arange(side) // self.cell
             entries = (1 / np.bincount(of)[of]).astype(np.float32)
             matrices.append(csr_array((entries, (of, np.arange(side)))))
@@ -221,7 +202,7 @@ class CellGrid:
     def interpolation(self) -> list[csr_array]:
         """Linear interpolation between cells, down and across, of shape (side, n_cells)."""
         matrices = []
-        for side, means in zip(self.shape, self.means(), strict=True):
+        for side, means in zip(self.gain.shape, self.means(), strict=True):
             middles = means @ np.arange(side)
             units = np.eye(len(middles), dtype=np.float32)
             weights = np.array([np.interp(np.arange(side), middles, unit) for unit in units])
@@ -229,28 +210,25 @@ class CellGrid:
         return matrices
 
 
-@dataclass(frozen=True)
-class Background:
-    """The background of a binned movie."""
-
-    grid: CellGrid
-    gain: np.ndarray  # (height, width) factor of each pixel
-
-
 def fit_background(rest: np.ndarray, width: float) -> Background:
     """Fit the background of a movie without neurons, and subtract it in place."""
-    cells = CellGrid((rest.shape[0], rest.shape[1]), width)
-    grid = cells.smoothed(_along_both(cells.means(), rest))
-    grid -= np.median(grid, axis=2, keepdims=True)
-    down, across = cells.interpolation()
-    lines = (down @ grid.reshape(len(grid), -1)).reshape(len(rest), *grid.shape[1:])
     gain = np.zeros(rest.shape[:2], dtype=np.float32)
+    background = Background(width, gain)
+    down, across = background.means()
+    cells = _lines(down, rest)
+    grid = background.smoothed(np.stack([across @ line for line in cells]))
+    grid -= np.median(grid, axis=2, keepdims=True)
+    down, across = background.interpolation()
+    lines = _lines(down, grid)
     for row, line in enumerate(rest):
         wide = across @ lines[row]
-        shared = np.einsum("ij,ij->i", line, wide)
-        own = np.einsum("ij,ij->i", wide, wide)
+        shared, own = np.vecdot(line, wide), np.vecdot(wide, wide)
         np.divide(shared, own, out=gain[row], where=own > 0)
         np.clip(gain[row], 0, _LARGEST_GAIN, out=gain[row])
-        wide *= gain[row][:, None]
-        line -= wide
-    return Background(cells, gain)
+        line -= gain[row][:, None] * wide
+    return background
+
+
+def _lines(down: csr_array, values: np.ndarray) -> np.ndarray:
+    """A matrix times the lines of an array of shape (height, width, n_frames)."""
+    return np.asarray((down @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:]))

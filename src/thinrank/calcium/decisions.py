@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from thinrank.calcium.regions import centres_of
 from thinrank.core.files import read_json
 
 DECISIONS = "thinrank decisions"
@@ -15,6 +17,12 @@ DECISIONS = "thinrank decisions"
 # Distance in pixels between the centers of a neuron in two fits to the same movie. Fits are
 # reproducible up to rounding, and neurons are farther apart.
 _NEAR = 1.0
+# What an entry must be, and the test of it.
+Rule = tuple[str, Callable[[Any], bool]]
+_WHOLE: Rule = "a whole number of at least 1", lambda value: type(value) is int and value >= 1
+_PLACE: Rule = "a number", lambda value: type(value) in (int, float) and abs(value) < 1e9
+_YES_OR_NO: Rule = "true or false", lambda value: isinstance(value, bool)
+_ENTRY = {"row": _PLACE, "column": _PLACE, "accepted": _YES_OR_NO, "id": _WHOLE}
 
 
 @dataclass(frozen=True)
@@ -68,20 +76,29 @@ def read_decisions(path: Path | str) -> Decisions:
             f"{path}: expected the decisions that the page of a movie saves, with the entry "
             f'"format": "{DECISIONS}"'
         )
-    frames, height, width = (_whole(content, name, path) for name in ("frames", "height", "width"))
+    _check(content, dict.fromkeys(("frames", "height", "width"), _WHOLE), str(path))
     entries = content.get("neurons")
     if not isinstance(entries, list):
         raise ValueError(f"{path}: the entry neurons must be a list")
     for i, entry in enumerate(entries):
-        _check_entry(entry, f"{path}: neurons[{i}]")
+        _check(entry, _ENTRY, f"{path}: neurons[{i}]")
     numbers = [entry["id"] for entry in entries]
     twice = sorted({number for number in numbers if numbers.count(number) > 1})
     if twice:
         raise ValueError(f"{path}: neuron {twice[0]} has more than one decision")
     centres = np.array([[entry["row"], entry["column"]] for entry in entries], dtype=float)
     accepted = np.array([entry["accepted"] for entry in entries], dtype=bool)
-    shape = (frames, height, width)
+    shape = (content["frames"], content["height"], content["width"])
     return Decisions(str(path), shape, numbers, centres.reshape(-1, 2), accepted)
+
+
+def _check(entry: Any, rules: dict[str, Rule], name: str) -> None:
+    """Raise a ValueError if an entry of the file breaks a rule."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"{name}: expected an object with id, row, column and accepted")
+    for key, (what, good) in rules.items():
+        if not good(entry.get(key)):
+            raise ValueError(f"{name}: {key} must be {what}, got {entry.get(key)!r:.60}")
 
 
 def accepted_neurons(
@@ -132,27 +149,3 @@ def check_movie(decisions: Decisions, shape: tuple[int, int, int]) -> None:
     made, here = ("{} frames of {} × {} pixels".format(*each) for each in (decisions.shape, shape))
     if made != here:
         raise ValueError(f"{decisions.source}: made for a movie of {made}, but this one has {here}")
-
-
-def centres_of(regions: list[np.ndarray]) -> np.ndarray:
-    """Mean row and column of each region; of shape (n_regions, 2)."""
-    return np.array([region.mean(axis=0) for region in regions]).reshape(-1, 2)
-
-
-def _check_entry(entry: Any, name: str) -> None:
-    if not isinstance(entry, dict):
-        raise ValueError(f"{name}: expected an object with id, row, column and accepted")
-    for key in ("row", "column"):
-        value = entry.get(key)
-        if (type(value) is not int and type(value) is not float) or not abs(value) < 1e9:
-            raise ValueError(f"{name}: {key} must be a number, got {value!r:.60}")
-    if not isinstance(entry.get("accepted"), bool):
-        raise ValueError(f"{name}: accepted must be true or false, got {entry.get('accepted')!r}")
-    _whole(entry, "id", name)
-
-
-def _whole(entry: dict[str, Any], key: str, name: Any) -> int:
-    value = entry.get(key)
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{name}: {key} must be a whole number of at least 1, got {value!r:.60}")
-    return value

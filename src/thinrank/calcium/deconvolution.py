@@ -10,7 +10,6 @@ are at least 0 follow by pooling segments (Friedrich, Zhou & Paninski 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -22,8 +21,6 @@ NORMAL_MEDIAN = 0.6745
 # A segment is truncated where its decay is below this fraction: what it explains after that is
 # below 10⁻⁴ of the whole.
 _FADED = 1e-2
-# Number of entries of the gains of all traces that are computed at once: 64 MiB.
-_MOST_ENTRIES = 1 << 24
 
 
 def deconvolve(values: Any, decay: float, *, penalty: float = 0.0) -> np.ndarray:
@@ -76,11 +73,7 @@ def deconvolve(values: Any, decay: float, *, penalty: float = 0.0) -> np.ndarray
     chosen = [np.arange(total)] * count
     if penalty and total > 1:
         penalties = penalty * float(np.log(total)) * trace_noise(traces) ** 2
-        step = max(1, _MOST_ENTRIES // (total * _longest(decay, total)))
-        parts = [slice(first, first + step) for first in range(0, count, step)]
-        gains = (segment_gains(traces[here].T[..., None], decay) for here in parts)
-        found = (best_frames(each, penalties[p]) for each, p in zip(gains, parts, strict=True))
-        chosen = list(chain.from_iterable(found))
+        chosen = best_frames(traces.T[..., None], decay, penalties)
     increments = [
         Segments(frames, decay, total).increments(trace)
         for trace, frames in zip(traces, chosen, strict=True)
@@ -168,38 +161,24 @@ def _longest(decay: float, total: int) -> int:
     return 1 if decay == 0 else min(total, int(np.ceil(np.log(_FADED) / np.log(decay))) + 1)
 
 
-def segment_gains(values: np.ndarray, decay: float) -> np.ndarray:
-    """What segments explain: entry (l, t, n) is for the segment from t − l to t of signal n.
-
-    g = ‖Σ γ^{t−a} z_t‖² / Σ γ^{2(t−a)} over the frames a ≤ t of the segment, where z_t is a row of
-    directions. A signal of a single direction explains nothing with a negative level.
-
-    Shapes: ``values`` (n_frames, n_signals, n_directions), result (n_lags, n_frames, n_signals).
-    """
-    total, count, directions = values.shape
-    columns = np.ascontiguousarray(values, dtype=np.float32)
-    gains = np.zeros((_longest(decay, total), total, count), dtype=np.float32)
-    sums = np.zeros_like(columns)
-    energy = 0.0
-    for lag, here in enumerate(gains):
-        weight = decay**lag
-        energy += weight**2
-        sums[lag:] = (sums[lag - 1 : -1] if lag else 0) + weight * columns[lag:]
-        level = np.maximum(sums[lag:], 0) if directions == 1 else sums[lag:]
-        np.einsum("tnd,tnd->tn", level, level, out=here[lag:])
-        here /= energy
-    return gains
-
-
-def best_frames(gains: np.ndarray, penalties: np.ndarray, *, gaps: bool = True) -> list[np.ndarray]:
+def best_frames(
+    values: np.ndarray, decay: float, penalties: np.ndarray, *, gaps: bool = True
+) -> list[np.ndarray]:
     """The spike frames of each signal whose segments explain the most, minus a penalty for each.
 
-    ``gaps``: whether segments may end before the next one begins, as those do that are 0 since a
-    negative level is not allowed. Exact, by dynamic programming over the last spike frame.
+    A segment from frame a on explains ‖Σ γ^{t−a} z_t‖² / Σ γ^{2(t−a)}, where z_t is a row of
+    directions. A signal of a single direction explains nothing with a negative level. ``gaps``:
+    whether segments may end before the next one begins, as those do that are 0 since a negative
+    level is not allowed. Exact, by dynamic programming over the last spike frame.
 
-    Shapes: ``gains`` (n_lags, n_frames, n_signals), ``penalties`` (n_signals,).
+    Shapes: ``values`` (n_frames, n_signals, n_directions), ``penalties`` (n_signals,).
     """
-    longest, total, count = gains.shape
+    total, count, directions = values.shape
+    longest = _longest(decay, total)
+    weights = decay ** np.arange(longest)
+    energies = np.cumsum(weights**2)[:, None]
+    sums = np.zeros((longest, count, directions))  # of the segments of 1, 2, … frames
+    gains = np.zeros((longest, count))
     # best[longest + t] is the optimum over the frames before t; before the movie it is −∞
     best = np.full((longest + total + 1, count), -np.inf)
     best[longest] = 0
@@ -208,10 +187,15 @@ def best_frames(gains: np.ndarray, penalties: np.ndarray, *, gaps: bool = True) 
     begins = np.empty((total, count), dtype=int)  # of the segment that ends there; −1 for none
     for t in range(total):
         if t >= longest:
-            whole = best[t] + gains[-1, t - 1]
+            whole = best[t] + gains[-1]
             oldest = np.where(whole > faded, t - longest, oldest)
             faded = np.maximum(faded, whole)
-        totals = best[t + longest : t : -1] + gains[:, t]
+        sums[1:] = sums[:-1]
+        sums[0] = 0
+        sums += weights[:, None, None] * values[t]
+        levels = np.maximum(sums, 0) if directions == 1 else sums
+        gains = np.vecdot(levels, levels) / energies
+        totals = best[t + longest : t : -1] + gains
         lag = totals.argmax(axis=0)
         value = totals[lag, np.arange(count)]
         first = np.where(faded > value, oldest, t - lag)

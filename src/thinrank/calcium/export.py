@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from thinrank.calcium.decisions import centres_of
 from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Quality
 from thinrank.calcium.imaging import CalciumImaging, with_rejected
+from thinrank.calcium.regions import centres_of
 from thinrank.calcium.scores import as_regions
 from thinrank.core.files import read_json, result_folder, write_summary
 from thinrank.core.imports import import_optional

@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank.calcium.pipeline import MovieFit, Neurons, fit_movie, joined, some_of
+from thinrank.calcium.pipeline import Neurons, fit_movie, joined, some_of
 from thinrank.calcium.readers import Movie, open_movie
 from thinrank.calcium.regions import label_image
 from thinrank.calcium.registration import registered, warn_of_motion
 from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.traces import resolve_decay
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_choice, is_auto
 from thinrank.core.progress import progress_bar
 from thinrank.minimize import as_solver
 
@@ -49,17 +49,12 @@ class CalciumImaging(BaseEstimator):
     reduced-rank regression on X = G⁻¹. The matrix X is never formed: products with it are recursive
     filters (:class:`thinrank.designs.RecursiveFilter`).
 
-    There are two ways to find the neurons. By default they are found locally: frames are averaged
-    over bins of half a decay time; the place that is most active, relative to the noise and the
+    By default neurons are found locally: the most active place, relative to the noise and the
     remaining background around it, is the start of a neuron; its footprint and trace are fitted and
-    subtracted, until no place is left; then all footprints and traces, both at least 0, are fitted
-    jointly, without the smoothing that the search uses. Traces and spikes are finally computed in
-    all frames. Θ is the product of spikes and footprints.
-
-    If sizes are given, or with ``detection="low_rank"``, Θ is fitted to the whole movie as in the
-    paper. A row of Θ is the image of what one frame adds, usually one neuron or a few that are far
-    apart. The same search then finds neurons in these images. In either way neurons that overlap
-    are separated by their spike frames.
+    subtracted, until no place is left; then all are fitted jointly, and their traces and spikes are
+    computed in all frames. Θ is the product of spikes and footprints. If sizes are given, or with
+    ``detection="low_rank"``, Θ is fitted to the whole movie as in the paper. A row of Θ is the
+    image of what one frame adds, and the same search finds neurons in these images.
 
     Parameters
     ----------
@@ -85,23 +80,20 @@ class CalciumImaging(BaseEstimator):
     window : float, default=30.0
         Length of the windows for ``baseline="percentile"``, in seconds.
     smoothing : float or "auto", default="auto"
-        Standard deviation of a Gaussian filter of each frame, in pixels. A neuron covers many
-        pixels, whose noise is independent. "auto" is 0.45 times the radius of a neuron (0.4 times
-        with ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search
-        only the search uses it; footprints and traces are fitted to the movie itself.
+        Standard deviation of a Gaussian filter of each frame, in pixels; 0 for none, as in the
+        paper. "auto" is 0.45 times the radius of a neuron (0.4 times with
+        ``detection="low_rank"``). The local search uses it only to find neurons, not to fit them.
     background : float or "auto", default="auto"
         Standard deviation of a wider Gaussian filter, in pixels. Changes of the filtered movie over
-        time, such as neuropil or changes of the illumination, are subtracted from each pixel; the
-        local search fits a gain for each pixel. "auto" is 3 times the radius of a neuron; 0 means
-        that nothing is subtracted.
+        time, such as neuropil or changes of the illumination, are subtracted from each pixel, times
+        a gain that is fitted; 0 for none. "auto" is 3 times the radius of a neuron.
     noise_scaling : bool, default=True
-        Whether each pixel is divided by the standard deviation of its noise. Bright pixels are
-        noisier and could otherwise be mistaken for active ones.
+        Whether each pixel is divided by the standard deviation of its noise, which is larger in
+        bright pixels.
     floor : float, default=2.0
-        Values more than this many standard deviations of the noise below the baseline are replaced
-        by that bound. Calcium makes pixels brighter; darker pixels result from the background
-        filter around bright neurons, or from motion, and should not count as activity. Infinity
-        for no bound. Not used by the local search.
+        With ``detection="low_rank"``, values more than this many standard deviations of the noise
+        below the baseline are replaced by that bound: calcium makes pixels brighter. Infinity for
+        no bound.
     neuron_radius : float or "auto", default="auto"
         Approximate radius of a neuron, in pixels. "auto" is that of the bodies that a first search
         finds, or 5 pixels with ``detection="low_rank"``. A given radius is used as it is, unless
@@ -116,8 +108,7 @@ class CalciumImaging(BaseEstimator):
     register : bool, default=False
         Whether to correct rigid motion first, as :func:`thinrank.calcium.register` does.
     detection : {"auto", "local", "low_rank"}, default="auto"
-        How neurons are found. "local" searches for them one by one; "low_rank" fits Θ to the whole
-        movie, as in the paper. "auto" is "low_rank" if a size, another solver or an iteration limit
+        How neurons are found. "auto" is "low_rank" if a size, another solver or an iteration limit
         is given, and "local" otherwise.
     solver : {"pursuit", "gdt"}, default="pursuit"
         See :func:`thinrank.minimize`; for ``detection="low_rank"``.
@@ -154,15 +145,14 @@ class CalciumImaging(BaseEstimator):
     region_coordinates_ : list of ndarray of shape (n_pixels, 2)
         Rows and columns of the pixels of each region. Regions may overlap.
     fluorescence_ : Fluorescence
-        Raw F, neuropil, F0, ΔF/F and deconvolved activity of each neuron, from the raw frames. F0
-        is the running ``percentile`` in windows of ``window`` seconds.
+        Raw F, neuropil, F0 (the running ``percentile`` in windows of ``window`` seconds), ΔF/F and
+        deconvolved activity of each neuron, from the raw frames.
     quality_ : Quality
         Signal-to-noise ratio of each neuron, correlation of its trace with its raw light, and its
         score.
     rejected_ : Neurons
-        What was found but does not look like a neuron: footprints, traces, spike trains, regions,
-        fluorescence and quality, with the reason of each in ``quality.fault``.
-        :func:`select_neurons` can accept them.
+        What was found but does not look like a neuron, with the reason of each in
+        ``quality.fault``. :func:`select_neurons` can accept them.
     shifts_ : ndarray of shape (n_frames, 2) or None
         Displacement of each frame in pixels, if ``register=True``.
     decay_ : float
@@ -293,26 +283,22 @@ class CalciumImaging(BaseEstimator):
                 opened, self.shifts_ = Movie(moved.movie, opened.name), moved.shifts
             else:
                 warn_of_motion(opened)
-            self._keep(fit_movie(self, opened, decay, low_rank, begin))
+            neurons, accepted = fit_movie(self, opened, decay, low_rank, begin)
+        every = np.arange(len(neurons.regions))
+        self._use(neurons, every[:accepted], rejected=every[accepted:])
         return self
 
     def _check(self) -> bool:
         """Check what does not depend on the movie; whether Θ is fitted to all of it."""
-        choices = {
-            "baseline": ("median", "percentile", "none"),
-            "detection": ("auto", "local", "low_rank"),
-            "register": (True, False),
-        }
-        for name, known in choices.items():
-            value = getattr(self, name)
-            if not isinstance(value, type(known[0])) or value not in known:
-                raise ValueError(f"{name} must be one of {known}, got {value!r}")
+        check_choice("baseline", self.baseline, ("median", "percentile", "none"))
+        check_choice("detection", self.detection, ("auto", "local", "low_rank"))
+        if not isinstance(self.register, bool):
+            raise ValueError(f"register must be True or False, got {self.register!r}")
         as_solver(self.solver, self.max_iter)
         for name, (least, most) in _NUMBERS.items():
-            value = getattr(self, name)
-            good = _is_number(value) and (least < value < most)
-            good |= name == "floor" and _is_number(value) and value == np.inf
-            optional = name in (*_WIDTHS, "neuropil")
+            value, optional = getattr(self, name), name in (*_WIDTHS, "neuropil")
+            number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            good = number and (least < value < most or (name == "floor" and value == np.inf))
             if not good and not (optional and is_auto(value)):
                 auto = ', or "auto"' if optional else ""
                 above = "at least 0" if least < 0 else f"above {least:g}"
@@ -397,23 +383,15 @@ class CalciumImaging(BaseEstimator):
             self.region_coordinates_, regions, threshold, energy=self.pixel_energy_
         )
 
-    def _keep(self, fit: MovieFit) -> None:
-        """Store a fit."""
-        self.factors_, self.status_ = fit.factors, fit.status
-        self.decay_, self.radius_ = fit.decay, fit.radius
-        self.mean_image_ = fit.mean_image
-        self._use(fit.neurons, np.arange(fit.accepted))
-        self.rejected_ = some_of(fit.neurons, np.arange(fit.accepted, len(fit.neurons.regions)))
-
-    def _use(self, candidates: Neurons, chosen: np.ndarray) -> None:
-        """Make some of the candidates the neurons of the fit, and none of them rejected."""
+    def _use(self, candidates: Neurons, chosen: np.ndarray, rejected: np.ndarray) -> None:
+        """Make some of the candidates the neurons of the fit, and some the rejected ones."""
         neurons = some_of(candidates, chosen)
         self.sparse_footprints_ = neurons.footprints
         self.spike_trains_, self.traces_ = neurons.spike_trains, neurons.traces
         self.region_coordinates_ = neurons.regions
         self.regions_ = label_image(self.footprints_, neurons.regions)
         self.fluorescence_, self.quality_ = neurons.fluorescence, neurons.quality
-        self.rejected_ = some_of(candidates, chosen[:0])
+        self.rejected_ = some_of(candidates, rejected)
 
 
 def with_rejected(imaging: Any) -> tuple[Any, int]:
@@ -463,9 +441,6 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
             f"{len(regions)} or, with the rejected ones, {count} entries; got {neurons!r:.80}"
         )
     result = copy.copy(imaging)
-    result._use(everything, chosen.astype(np.int64))
+    chosen = chosen.astype(np.int64)
+    result._use(everything, chosen, rejected=chosen[:0])
     return result
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import linalg
-from thinrank.calcium.deconvolution import Segments, best_frames, segment_gains
+from thinrank.calcium.deconvolution import Segments, best_frames
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution, Status
@@ -92,11 +92,10 @@ def fit_low_rank(
     return solution
 
 
-def separable(theta: Factors, decay: float) -> tuple[np.ndarray, Segments, float]:
-    """What each spike adds to XΘ, in units of its noise, the segments, and the level of the noise.
+def separable(theta: Factors, decay: float) -> np.ndarray:
+    """What each spike adds to XΘ, in units of the noise of Y; of shape (n_pixels, n_spike_frames).
 
-    Without what is left of the spikes before, which are of other neurons. The noise is 1 before
-    the rank is reduced. Shapes: result (n_pixels, n_segments).
+    Without what is left of the spikes before, which are of other neurons.
     """
     rows = theta.row_support
     segments = Segments(rows, decay, theta.shape[0])
@@ -104,8 +103,7 @@ def separable(theta: Factors, decay: float) -> tuple[np.ndarray, Segments, float
     noise = 1 / segments.energies
     noise[1:] += decay ** (2 * segments.lengths[:-1]) / segments.energies[:-1]
     W = theta.V @ (segments.spikes(levels) / np.sqrt(noise)[:, None]).T
-    left = theta.rank * (1 / len(rows) + 1 / len(theta.column_support))
-    return np.asarray(W, dtype=np.float32), segments, float(left**0.5)
+    return np.asarray(W, dtype=np.float32)
 
 
 def _start(
@@ -173,17 +171,21 @@ def _spike_frames(Z: np.ndarray, decay: float, count: int | None) -> np.ndarray:
     if not Z.shape[1]:
         return np.empty(0, dtype=int)
     # one more direction of zeros: negative levels count, unlike those of a single trace
-    gains = segment_gains(np.pad(Z, ((0, 0), (0, 1)))[:, None], decay)
+    values = np.pad(Z, ((0, 0), (0, 1)))[:, None]
+
+    def found(penalty: float) -> np.ndarray:
+        return best_frames(values, decay, np.array([penalty]), gaps=False)[0]
+
     if count is None:
-        return best_frames(gains, np.array([_spike_penalty(Z)]), gaps=False)[0]
-    low, high = 0.0, float(gains.max(initial=0.0)) * 1.01 + 1e-300
+        return found(_spike_penalty(Z))
+    low, high = 0.0, float(np.vdot(Z, Z)) + 1e-300  # more than any segment explains
     best = np.empty(0, dtype=int)
     for _ in range(40):  # bisections of the penalty
         middle = 0.5 * (low + high)
-        found = best_frames(gains, np.array([middle]), gaps=False)[0]
-        if len(found) <= count:
-            best, high = (found if len(found) >= len(best) else best), middle
-            if len(found) == count:
+        frames = found(middle)
+        if len(frames) <= count:
+            best, high = (frames if len(frames) >= len(best) else best), middle
+            if len(frames) == count:
                 break
         else:
             low = middle

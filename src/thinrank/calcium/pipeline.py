@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from thinrank.calcium.binning import (
     bin_movie,
     fit_background,
     interpolated,
+    roughness,
     smooth_frames,
 )
 from thinrank.calcium.fluorescence import (
@@ -52,9 +53,8 @@ _USUAL_RADIUS = 5.0
 _TOLERANCE, _TOO_LARGE, _MOST_TRIALS = 1.1, 1.5, 3
 # Smallest and largest radius that is estimated, in pixels.
 _RADII = (1.5, 15.0)
-# Smallest height of the largest transient of a neuron, in units of noise and background: in the
-# bins of the movie, and in XΘ, which has fewer.
-_LEAST_PEAK, _LEAST_PEAK_OF_THETA = 7.0, 5.0
+# Smallest height of the largest transient of a neuron in XΘ, in units of the noise.
+_LEAST_PEAK = 5.0
 # Standard deviation of the Gaussian filter of the final footprints, in radii: single pixels of a
 # faint neuron are noisy.
 _FOOTPRINT_WIDTH = 0.2
@@ -107,19 +107,6 @@ def some_of(values: Any, index: np.ndarray) -> Any:
 
 
 @dataclass(frozen=True)
-class MovieFit:
-    """A fitted movie."""
-
-    factors: Factors  # factors of Θ over all pixels, in units of the noise of each
-    status: Status  # how the fit ended
-    decay: float  # γ, the fraction of the fluorescence that is left after one frame
-    radius: float  # radius of a neuron, in pixels
-    mean_image: np.ndarray  # (height, width) mean of the raw frames
-    neurons: Neurons  # accepted neurons, then rejected ones; each group by what they explain
-    accepted: int  # number of accepted neurons
-
-
-@dataclass(frozen=True)
 class _Found:
     """Footprints, in units of the noise, and what else the search gives."""
 
@@ -134,8 +121,12 @@ class _Found:
 
 def fit_movie(
     imaging: Any, movie: Movie, decay: float | None, low_rank: bool, begin: Begin
-) -> MovieFit:
-    """Find neurons, and measure them in all frames. ``decay``: None to estimate it."""
+) -> tuple[Neurons, int]:
+    """Find neurons, and measure them in all frames; the accepted ones come first.
+
+    The result has the number of these, too. What belongs to the whole movie becomes an attribute of
+    ``imaging``. ``decay``: None to estimate it.
+    """
     frames, height, width = movie.shape
     usual = _USUAL_DECAY if decay is None else decay
     if low_rank:  # the sizes are checked before the movie is read
@@ -151,9 +142,8 @@ def fit_movie(
     footprints = _footprints(found, (height, width))
     spikes = np.zeros((len(found.neurons), frames), dtype=np.float32)
     if found.neurons:
-        weights = np.divide(1, scale**2, out=np.zeros_like(scale), where=scale > 0)
         targets = extract_traces(
-            movie, footprints, weights, found.background, baseline, begin("traces")
+            movie, footprints, _inverse(scale) ** 2, found.background, baseline, begin("traces")
         )
         if decay is None:
             decay = estimate_decay(targets.T)
@@ -182,10 +172,16 @@ def fit_movie(
     bad = np.asarray(quality.score) < ACCEPTED
     neurons = Neurons(footprints, spikes, traces, regions, light, quality)
     neurons, accepted = some_of(neurons, np.lexsort((-energy, bad))), int(np.count_nonzero(~bad))
-    theta, status = found.theta, found.status
-    if theta is None or status is None:
-        theta, status = _theta(neurons, accepted, scale), _status(accepted)
-    return MovieFit(theta, status, decay, found.radius, image, neurons, accepted)
+    if found.theta is not None:
+        imaging.factors_, imaging.status_ = found.theta, found.status
+    else:
+        imaging.factors_ = _theta(neurons, accepted, scale)
+        imaging.status_ = Status(Outcome.ZERO, "No neuron was found: Θ has rank 0.")
+        if accepted:
+            message = f"The local search found {accepted} neurons."
+            imaging.status_ = Status(Outcome.CONVERGED, message)
+    imaging.decay_, imaging.radius_, imaging.mean_image_ = decay, found.radius, image
+    return neurons, accepted
 
 
 def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np.ndarray]:
@@ -205,6 +201,11 @@ def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np
     return knots * binned.length + binned.length // 2, levels.reshape(len(knots), -1)
 
 
+def _inverse(unit: np.ndarray) -> np.ndarray:
+    """1 divided by the unit of each pixel; 0 for those that are not used."""
+    return np.divide(1, unit, out=np.zeros_like(unit), where=unit > 0)
+
+
 def _in_radii(value: Any, radii: float, radius: float) -> float:
     """A width in pixels."""
     return radii * radius if is_auto(value) else float(value)
@@ -213,7 +214,7 @@ def _in_radii(value: Any, radii: float, radius: float) -> float:
 def _search(imaging: Any, radius: float, decay: float) -> Search:
     smoothing = _in_radii(imaging.smoothing, 0.45, radius)
     background = _in_radii(imaging.background, 3.0, radius)
-    return Search(radius, smoothing, background, decay, _LEAST_PEAK)
+    return Search(radius, smoothing, background, decay)
 
 
 def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Begin) -> _Found:
@@ -221,10 +222,9 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
     progress = begin("neurons")
     usual = (_USUAL_DECAY if decay is None else decay) ** binned.length
     noise = binned.unit_noise(bool(imaging.noise_scaling))
-    inverse = np.divide(1, noise, out=np.zeros_like(noise), where=noise > 0)[..., None]
-    values, rough = binned.values, binned.rough
-    values *= inverse
-    rough *= inverse
+    values = binned.values
+    values *= _inverse(noise)[..., None]
+    rough = roughness(values)
     auto = is_auto(imaging.neuron_radius)
     radius = _USUAL_RADIUS if auto else float(imaging.neuron_radius)
     for _ in range(_MOST_TRIALS):
@@ -258,10 +258,8 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
         background = fit_background(values, wide)
     values[...] = smooth_frames(values, smoothing)
     values -= np.median(values, axis=2, keepdims=True)
-    every = max(1, frames // 300)
-    rough = (values[..., 1::every] - values[..., :-1:every]) / np.float32(2**0.5)
-    unit = replace(binned, rough=rough).unit_noise(bool(imaging.noise_scaling))
-    values *= np.divide(1, unit, out=np.zeros_like(unit), where=unit > 0)[..., None]
+    unit = binned.unit_noise(bool(imaging.noise_scaling))
+    values *= _inverse(unit)[..., None]
     np.maximum(values, np.float32(-imaging.floor), out=values)
     Y = np.ascontiguousarray(values.reshape(-1, frames).T)
     del values
@@ -274,13 +272,14 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     theta = solution.factors
     neurons: list[LocalNeuron] = []
     if theta.rank:
-        W, segments, level = separable(theta, decay)
-        W = W.reshape(height, width, len(segments.frames)) / np.float32(level)
-        noise = max(1.0, 4 * np.pi * smoothing**2) ** 0.5 / level
-        search = Search(radius, 0.0, 0.0, 0.0, _LEAST_PEAK_OF_THETA, noise)
+        W = separable(theta, decay).reshape(height, width, -1)
+        search = Search(radius, 0.0, 0.0, 0.0)
+        # in units of the inner product of the noise with a footprint of norm 1
+        least = _LEAST_PEAK * max(1.0, 4 * np.pi * smoothing**2) ** 0.5
         begin("neurons")
         for _ in range(2):
-            neurons, _ = search.run(W, np.ones((height, width), np.float32), neurons)
+            found, _ = search.run(W, np.ones((height, width), np.float32), neurons)
+            neurons = [n for n in found if n.trace.max() * np.linalg.norm(n.footprint) > least]
     return _Found(neurons, background, radius, unit, decay, theta, solution.status)
 
 
@@ -332,12 +331,5 @@ def _judged(found: _Found, traces: np.ndarray) -> list[tuple[float, str]]:
 
 def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:
     """Θ = SA in units of the noise."""
-    inverse = np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)
-    V = neurons.footprints[:accepted].toarray().T * inverse[:, None]
+    V = neurons.footprints[:accepted].toarray().T * _inverse(scale)[:, None]
     return Factors(np.ascontiguousarray(neurons.spike_trains[:accepted].T), np.ascontiguousarray(V))
-
-
-def _status(count: int) -> Status:
-    if count == 0:
-        return Status(Outcome.ZERO, "No place is more active than noise would be: Θ has rank 0.")
-    return Status(Outcome.CONVERGED, f"The local search found {count} neurons.")

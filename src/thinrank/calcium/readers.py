@@ -12,7 +12,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ _RATES = ("SI.hRoiManager.scanFrameRate", "scanimage.SI4.scanFrameRate", "state.
 _ZARR = ("zarr.json", ".zarray", ".zgroup")
 _FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
 # Number of entries of a block of lines: 16 MiB in single precision.
-_BLOCK_ENTRIES = 1 << 22
+_BLOCK_ENTRIES = 4 * resources.BLOCK_ENTRIES
 
 
 class MovieError(ValueError):
@@ -95,18 +95,13 @@ class Movie:
             raise MovieError(
                 self.name, f"there is not enough memory for {what}; the file may be damaged"
             ) from None
-        # the sum is not finite if an entry is not, but also after an overflow: then check entries
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspect = not np.isfinite(block.sum())
-        if suspect:
+        if not np.isfinite(block).all():
             _clear_margins(block)
             bad = np.argwhere(~np.isfinite(block))
             if len(bad):
                 frame, line, column = (bad[0] + [frames.start or 0, first, 0]).tolist()
-                raise MovieError(
-                    self.name,
-                    f"contains NaN or infinity: frame {frame}, row {line}, column {column}",
-                )
+                place = f"frame {frame}, row {line}, column {column}"
+                raise MovieError(self.name, f"contains NaN or infinity: {place}")
         return block
 
     def blocks(self, needed: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
@@ -142,10 +137,13 @@ def _clear_margins(block: np.ndarray) -> None:
 
 @contextmanager
 def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
-    """Open a movie from an array or a file, which is closed afterwards."""
+    """Open a movie from an array or a file, which is closed afterwards.
+
+    Files are memory-mapped if their layout allows that, otherwise read.
+    """
     if isinstance(movie, (str, os.PathLike)):
         path = Path(movie)
-        with opened(path, dataset) as frames:
+        with _reader_of(path)(path, dataset) as frames:
             yield Movie(frames, str(path))
         return
     if dataset is not None:
@@ -161,28 +159,21 @@ Reader = Callable[[Path, str | None], AbstractContextManager[Any]]
 """Opens the array in a file, given the name of a dataset or None."""
 
 
-@contextmanager
-def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
-    """Open the array in a file: memory-mapped if its layout allows that, otherwise read.
-
-    Shapes: result (n_frames, height, width).
-    """
-    name = str(path)
-    reader: Reader = _zarr
+def _reader_of(path: Path) -> Reader:
+    """The reader for a file or folder."""
+    name, suffix = str(path), path.suffix.lower()
     if not path.exists():
         raise FileNotFoundError(f"{name}: no such file")
     if path.is_dir():
-        if not any((path / name).is_file() for name in _ZARR):
+        if not any((path / file).is_file() for file in _ZARR):
             raise MovieError(name, "is a folder without a Zarr array, not a file")
-    elif path.stat().st_size == 0:
+        return _zarr
+    if path.stat().st_size == 0:
         raise MovieError(name, "the file is empty (0 bytes)")
-    elif path.suffix.lower() in _READERS:
-        reader = _READERS[path.suffix.lower()]
-    else:
+    if suffix not in _READERS:
         known = ", ".join((*_READERS, "Zarr folders"))
         raise MovieError(name, f"unknown file type {path.suffix!r}; supported types are {known}")
-    with reader(path, dataset) as frames:
-        yield frames
+    return _READERS[suffix]
 
 
 def three_axes(shape: tuple[int, ...]) -> list[int]:
@@ -206,9 +197,6 @@ def _readable(name: str, fault: str, *kinds: type[Exception]) -> Iterator[None]:
         if "imagecodecs" in str(error):
             raise MovieError(name, f"its compression needs another library ({error})") from error
         raise MovieError(name, f"{fault} ({error})") from error
-
-
-# --------------------------------------------------------------------------- TIFF
 
 
 @contextmanager
@@ -264,11 +252,6 @@ def _collected_log(logger: str) -> Iterator[list[str]]:
         log.removeFilter(keep)
 
 
-def may_have_frame_rate(path: Path | str) -> bool:
-    """Whether the kind of a file can have a frame rate that is read: TIFF."""
-    return _READERS.get(Path(path).suffix.lower()) is _tiff
-
-
 def read_frame_rate(path: Path | str) -> float | None:
     """The number of frames per second in the metadata of ScanImage.
 
@@ -288,7 +271,7 @@ def read_frame_rate(path: Path | str) -> float | None:
     MovieError
         If the file cannot be read.
     """
-    if not may_have_frame_rate(path):
+    if _READERS.get(Path(path).suffix.lower()) is not _tiff:
         return None
     tifffile, name = import_optional("tifffile"), str(path)
     with (
@@ -299,24 +282,16 @@ def read_frame_rate(path: Path | str) -> float | None:
         if not len(tiff.pages):
             raise MovieError(name, "is corrupt or contains no image")
         page = tiff.pages.first
-        texts = [str(page.software), str(page.description)]
-        for values in (tiff.scanimage_metadata or {}).values():
-            if isinstance(values, dict):
-                texts.insert(0, "\n".join(f"{key} = {value}" for key, value in values.items()))
+        stated = (tiff.scanimage_metadata or {}).get("FrameData") or {}
+        lines = [f"{key} = {value}" for key, value in stated.items()]
+    # version 3 ends lines with a carriage return
+    text = "\n".join([*lines, str(page.software), str(page.description)]).replace("\r", "\n")
     for rate in _RATES:
-        for text in texts:
-            # version 3 ends lines with a carriage return
-            found = re.search(rf"^\s*{re.escape(rate)}\s*=\s*(\S+)", text.replace("\r", "\n"), re.M)
-            try:
-                value = float(found[1]) if found else math.nan
-            except ValueError:
-                continue
-            if math.isfinite(value) and value > 0:
-                return value
+        for found in re.findall(rf"^\s*{re.escape(rate)}\s*=\s*(\S+)", text, re.M):
+            with suppress(ValueError):
+                if 0 < float(found) < math.inf:
+                    return float(found)
     return None
-
-
-# --------------------------------------------------------------------------- NumPy
 
 
 @contextmanager
@@ -341,24 +316,14 @@ def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
         path.open("rb") as stream,
         np.load(stream, allow_pickle=False) as stored,
     ):
-        shapes = _npz_shapes(path)
+        shapes = {}
+        for member in stored.zip.namelist():  # from the headers: arrays may be large
+            with stored.zip.open(member) as array:
+                old = np.lib.format.read_magic(array) == (1, 0)
+                header = "read_array_header_1_0" if old else "read_array_header_2_0"
+                shapes[member.removesuffix(".npy")] = getattr(np.lib.format, header)(array)[0]
         frames = stored[_chosen(shapes, dataset, name)]
     yield frames
-
-
-def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Shapes of all arrays, read from their headers only."""
-    shapes = {}
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            with archive.open(member) as stream:
-                old = np.lib.format.read_magic(stream) == (1, 0)
-                header = "read_array_header_1_0" if old else "read_array_header_2_0"
-                shapes[member.removesuffix(".npy")] = getattr(np.lib.format, header)(stream)[0]
-    return shapes
-
-
-# --------------------------------------------------------------------------- HDF5 and NWB
 
 
 @contextmanager
@@ -425,9 +390,6 @@ def _in_memory_if_small(dataset: Any, name: str) -> Any:
         return dataset[...]
 
 
-# --------------------------------------------------------------------------- Zarr
-
-
 @contextmanager
 def _zarr(path: Path, dataset: str | None) -> Iterator[Any]:
     """One array of a Zarr folder: the named one, or the only one with three axes."""
@@ -454,9 +416,6 @@ def _zarr(path: Path, dataset: str | None) -> Iterator[Any]:
             stacklevel=2,
         )
     yield _in_memory_if_small(array, name)
-
-
-# --------------------------------------------------------------------------- choosing
 
 
 def _chosen(shapes: dict[str, tuple[int, ...]], dataset: str | None, name: str) -> str:

@@ -98,3 +98,8 @@ def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarra
         for place, length in zip(centre, image.shape, strict=True)
     )
     return image[row : row + 2 * _HALF + 1, column : column + 2 * _HALF + 1]
+
+
+def centres_of(regions: list[np.ndarray]) -> np.ndarray:
+    """Mean row and column of each region; of shape (n_regions, 2)."""
+    return np.array([region.mean(axis=0) for region in regions]).reshape(-1, 2)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.fft import fft2, fftfreq, ifft2
+from scipy.fft import fft2, ifft2
+from scipy.ndimage import fourier_gaussian
 from scipy.ndimage import shift as shifted
+from scipy.signal.windows import tukey
 
 from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 from thinrank.calcium.readers import Movie, open_movie
@@ -92,10 +94,8 @@ def registered(movie: Movie, progress: Callable[[float], None]) -> Registration:
     """A movie with all frames shifted to fit the mean of some of them."""
     frames, height, width = movie.shape
     some = _sampled(movie)
-    flat = (some - some.mean(axis=(1, 2), keepdims=True, dtype=np.float64)).reshape(len(some), -1)
-    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    reference = some[np.argmax(flat @ flat.sum(axis=0))]
-    for _ in range(2):  # of the frame that is most like the others, then of their mean
+    reference = some.mean(axis=0)
+    for _ in range(2):
         shifts = _filled(_shifts(some, reference))
         shifts -= np.median(shifts, axis=0)  # the middle of the field stays where it is
         reference = np.mean([_moved(f, -by) for f, by in zip(some, shifts, strict=True)], axis=0)
@@ -178,19 +178,14 @@ def _moved(image: np.ndarray, by: np.ndarray) -> np.ndarray:
 def _phases(image: np.ndarray) -> np.ndarray:
     """The phases of an image at each frequency.
 
-    The image fades out over a tenth of each side, since the Fourier transform joins opposite edges,
-    and the noise at high frequencies is filtered (suite2p's smooth_sigma of 1.15 pixels).
+    The image fades out towards each edge, since the Fourier transform joins opposite ones, and the
+    noise at high frequencies is filtered (suite2p's smooth_sigma of 1.15 pixels, shared by the two
+    factors of a product).
     """
-    seen = np.isfinite(image)  # margins may be missing
-    change = np.where(seen, image - np.mean(image, where=seen), 0)
-    for axis, side in enumerate(image.shape):
-        from_end = np.minimum(np.arange(side), np.arange(side)[::-1]) + 1.0
-        fade = np.sin(np.pi / 2 * np.minimum(from_end / (0.1 * side + 1), 1))
-        change = change * (fade[:, None] if axis == 0 else fade)
-    values = fft2(change)
-    squares = fftfreq(image.shape[0])[:, None] ** 2 + fftfreq(image.shape[1]) ** 2
-    kernel = np.exp(-((np.pi * 1.15) ** 2) * squares)  # of a product of two: the square root
-    return values * np.divide(kernel, np.abs(values), out=np.zeros_like(kernel), where=values != 0)
+    fade = np.sqrt(np.multiply.outer(*(tukey(n + 2, 0.3)[1:-1] for n in image.shape)))
+    values = fft2((image - image.mean()) * fade)
+    unit = np.divide(values, np.abs(values), out=np.zeros_like(values), where=values != 0)
+    return np.asarray(fourier_gaussian(unit, 1.15 / 2**0.5))
 
 
 def _shift(reference: np.ndarray, spectrum: np.ndarray) -> np.ndarray:

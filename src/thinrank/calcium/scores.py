@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from thinrank.calcium.regions import mask_of
+from thinrank.calcium.regions import centres_of, mask_of
 
 
 @dataclass(frozen=True)
@@ -18,17 +18,13 @@ class Scores:
 
     Attributes
     ----------
-    recall : float
-        Number of labeled regions that were found, divided by the number of labeled regions.
-    precision : float
-        The same number divided by the number of estimated regions.
+    recall, precision : float
+        Fractions of the labeled and of the estimated regions that are matched.
     combined : float
         Harmonic mean of recall and precision.
-    inclusion : float
-        Number of pixels that a labeled region and its match share, divided by the number of
-        pixels of the labeled region; mean over the matches.
-    exclusion : float
-        The same number divided by the number of pixels of the match; mean over the matches.
+    inclusion, exclusion : float
+        Fractions of the pixels of a labeled region and of its match that both have; means over the
+        matches.
     n_matched, n_estimated, n_labelled : int
         Numbers of matched, estimated and labeled regions.
     pixel_auc : float or None
@@ -54,7 +50,7 @@ class Scores:
 def score_regions(
     estimated: Any, labelled: Any, threshold: float = 5.0, *, energy: Any = None
 ) -> Scores:
-    """Compare regions with labeled ones, as the NeuroFinder challenge does.
+    """Compare regions with labeled ones by the rules of the Python package ``neurofinder``.
 
     Parameters
     ----------
@@ -73,11 +69,6 @@ def score_regions(
         Without a match, inclusion is 0 and exclusion is 1, as in NeuroFinder. Precision is 0 if
         there is no estimated region.
 
-    Notes
-    -----
-    The rules, including the matching, are those of the Python package ``neurofinder``; see
-    :func:`match_regions`.
-
     Examples
     --------
     >>> from thinrank.calcium import score_regions
@@ -90,17 +81,20 @@ def score_regions(
     if not true:
         raise ValueError("labelled must contain at least one region, but it is empty")
     pairs = match_regions(found, true, threshold)
-    shared = [_shared(found[i], true[j]) for i, j in pairs]
-    included = [n / len(true[j]) for n, (_, j) in zip(shared, pairs, strict=True)]
-    excluded = [n / len(found[i]) for n, (i, _) in zip(shared, pairs, strict=True)]
+    shares = []
+    for i, j in pairs:
+        both = np.unique(np.concatenate([found[i], true[j]]), axis=0)
+        shared = len(found[i]) + len(true[j]) - len(both)
+        shares.append((shared / len(true[j]), shared / len(found[i])))
+    inclusion, exclusion = np.mean(shares, axis=0).tolist() if pairs else (0.0, 1.0)
     recall = len(pairs) / len(true)
     precision = len(pairs) / len(found) if found else 0.0
     return Scores(
         recall=recall,
         precision=precision,
         combined=2 * recall * precision / (recall + precision) if pairs else 0.0,
-        inclusion=float(np.mean(included)) if pairs else 0.0,
-        exclusion=float(np.mean(excluded)) if pairs else 1.0,
+        inclusion=inclusion,
+        exclusion=exclusion,
         n_matched=len(pairs),
         n_estimated=len(found),
         n_labelled=len(true),
@@ -132,7 +126,7 @@ def match_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> list
     if not threshold > 0:
         raise ValueError(f"threshold must be above 0, got {threshold!r}")
     found, true = as_regions(estimated, "estimated"), as_regions(labelled, "labelled")
-    centres = np.array([region.mean(axis=0) for region in found]).reshape(-1, 2)
+    centres = centres_of(found)
     free = np.ones(len(found), dtype=bool)
     pairs = []
     for j, region in enumerate(true):
@@ -156,28 +150,24 @@ def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
 def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:
     """Regions as a list of integer arrays of distinct rows and columns."""
     if isinstance(regions, np.ndarray) and regions.dtype != object:
-        return _from_image(regions, name)
+        if regions.ndim == 3 and regions.dtype == bool:
+            masks = list(regions)
+        elif regions.ndim == 2 and np.issubdtype(regions.dtype, np.integer):
+            masks = [regions == label for label in np.unique(regions) if label != 0]
+        else:
+            raise ValueError(
+                f"{name} as an array must be boolean masks (N, H, W) or integer labels (H, W), got "
+                f"{regions.dtype} of shape {regions.shape}"
+            )
+        if not all(mask.any() for mask in masks):
+            raise ValueError(f"{name} contains an empty mask")
+        return [np.argwhere(mask) for mask in masks]
     if not isinstance(regions, Sequence) or isinstance(regions, str):
         raise TypeError(
             f"{name} must be a list of regions, a stack of masks or a label image, "
             f"got {type(regions).__name__}"
         )
     return [_coordinates(region, f"{name}[{i}]") for i, region in enumerate(regions)]
-
-
-def _from_image(image: np.ndarray, name: str) -> list[np.ndarray]:
-    if image.ndim == 3 and image.dtype == bool:
-        found = [np.argwhere(mask) for mask in image]
-    elif image.ndim == 2 and np.issubdtype(image.dtype, np.integer):
-        found = [np.argwhere(image == label) for label in np.unique(image) if label != 0]
-    else:
-        raise ValueError(
-            f"{name} as an array must be boolean masks (N, H, W) or integer labels (H, W), got "
-            f"{image.dtype} of shape {image.shape}"
-        )
-    if not all(map(len, found)):
-        raise ValueError(f"{name} contains an empty mask")
-    return found
 
 
 def _coordinates(region: Any, name: str) -> np.ndarray:
@@ -190,7 +180,3 @@ def _coordinates(region: Any, name: str) -> np.ndarray:
     if np.any(whole != points):
         raise ValueError(f"{name} must contain whole numbers")
     return np.unique(whole, axis=0)
-
-
-def _shared(first: np.ndarray, second: np.ndarray) -> int:
-    return len(set(map(tuple, first.tolist())) & set(map(tuple, second.tolist())))

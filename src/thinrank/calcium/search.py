@@ -18,7 +18,7 @@ from scipy.signal import lfilter
 from scipy.sparse import csr_array
 
 from thinrank.calcium.binning import Background, fit_background, middle, noise_level, smooth_frames
-from thinrank.calcium.deconvolution import NORMAL_MEDIAN, trace_noise
+from thinrank.calcium.deconvolution import NORMAL_MEDIAN
 
 # Outputs of the matched filter below this many standard deviations of the noise do not count as
 # activity in the search.
@@ -29,7 +29,7 @@ _MARGIN = 1.15
 # Half the side of the window around a seed, in radii.
 _REACH = 2.2
 # Alternations between footprint and trace of a seed, and passes of the joint fit.
-_ALTERNATIONS, _PASSES = 4, 4
+_PASSES = 4
 # A seed's footprint ends where it is below this fraction of its maximum.
 _EDGE = 0.15
 
@@ -42,8 +42,6 @@ class LocalNeuron:
     columns: slice
     footprint: np.ndarray  # (window_height, window_width)
     trace: np.ndarray  # (n_bins,)
-    # (n_bins,) what the trace approximates, with its noise on both sides of zero
-    target: np.ndarray
 
     def window(self, values: np.ndarray) -> np.ndarray:
         """The window of an array of shape (height, width, …), as a view."""
@@ -72,10 +70,6 @@ class Search:
     smoothing: float
     background: float  # standard deviation of the filter of the background, in pixels; 0 for none
     decay: float  # fraction of the fluorescence that is left after one bin
-    least_peak: float  # smallest height of the largest transient, in units of noise and background
-    # standard deviation of the inner product of the noise with a footprint of norm 1; None to
-    # estimate it from the differences of successive bins
-    noise: float | None = None
 
     def level(self, rough: np.ndarray) -> np.ndarray:
         """Standard deviation of the noise that the filter of the search leaves in each pixel."""
@@ -93,11 +87,11 @@ class Search:
         """
         background = None
         rest = values.copy()
-        subtract(rest, neurons)
+        for neuron in neurons:
+            neuron.window(rest)[...] -= neuron.footprint[..., None] * neuron.trace
         if self.background:
             background = fit_background(rest, self.background)
-        if self.noise is None:  # what the baseline and the background have left
-            rest -= middle(rest)[..., None]
+            rest -= middle(rest)[..., None]  # what the baseline and the background have left
         fit_jointly(rest, neurons, 1)
         smooth = smooth_frames(rest, self.smoothing)
         smooth /= level[..., None]
@@ -111,19 +105,8 @@ class Search:
             here -= neuron.footprint[..., None] * neuron.trace
         neurons = neurons + new
         fit_jointly(rest, neurons, _PASSES)
-        clear = [neuron for neuron in neurons if self._clear(neuron, spread)]
-        return self._merged(clear, spread.shape), background
-
-    def _clear(self, neuron: LocalNeuron, spread: np.ndarray) -> bool:
-        """Whether the highest output of the matched filter is far above noise and background."""
-        if not neuron.footprint.any():
-            return False
-        output = matched(neuron.target - np.median(neuron.target), self.decay)
-        row, column = np.round(neuron.centre).astype(int)
-        unit = float(trace_noise(neuron.target)) * float(spread[row, column])
-        if self.noise is not None:
-            unit = self.noise / float(np.linalg.norm(neuron.footprint))
-        return float(output.max()) >= self.least_peak * unit
+        neurons = [neuron for neuron in neurons if neuron.footprint.any()]
+        return self._merged(neurons, spread.shape), background
 
     def _merged(self, neurons: list[LocalNeuron], shape: tuple[int, int]) -> list[LocalNeuron]:
         """Drop the fainter of two components that are the same neuron.
@@ -213,7 +196,7 @@ class Search:
         weights = np.maximum(matched(here[own], self.decay) - np.float32(_ACTIVE), 0)
         lines = here.reshape(-1, here.shape[2])  # a copy, which the products below read faster
         energy, trace = float(weights.any()), weights
-        for _ in range(_ALTERNATIONS + 1):
+        for _ in range(_PASSES + 1):
             if energy == 0:
                 return None
             image = np.maximum((lines @ weights).reshape(here.shape[:2]) / np.float32(energy), 0)
@@ -225,7 +208,7 @@ class Search:
             trace = footprint.ravel() @ lines / np.float32(size)
             weights = np.where(trace > 2 * np.median(np.abs(trace)) / NORMAL_MEDIAN, trace, 0)
             energy = float(weights @ weights)
-        return LocalNeuron(rows, columns, footprint, np.maximum(before, 0), before)
+        return LocalNeuron(rows, columns, footprint, np.maximum(before, 0))
 
 
 def _piece(image: np.ndarray, bright: np.ndarray, own: tuple[Any, ...]) -> np.ndarray:
@@ -252,12 +235,6 @@ def matched(values: np.ndarray, decay: float) -> np.ndarray:
     """Matched filter along the last axis, for a jump that decays; noise keeps its variance."""
     forward = lfilter([np.float32((1 - decay**2) ** 0.5)], [1, -decay], values[..., ::-1], axis=-1)
     return np.asarray(forward[..., ::-1], dtype=np.float32)
-
-
-def subtract(values: np.ndarray, neurons: list[LocalNeuron]) -> None:
-    """Subtract neurons from a movie of shape (height, width, n_bins), in place."""
-    for neuron in neurons:
-        neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
 
 
 def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
@@ -292,7 +269,6 @@ def _update(neuron: LocalNeuron, rest: np.ndarray) -> None:
         brightest = np.unravel_index(int(smooth.argmax()), smooth.shape)
         neuron.footprint = _piece(image, smooth > 0.1 * smooth.max(), brightest)
         neuron.trace = np.maximum(target, 0)
-        neuron.target = target
     changed = np.nonzero((before != 0) | (neuron.footprint != 0))
     parts = np.column_stack([before[changed], -neuron.footprint[changed]])
     rest[changed] += parts @ np.stack([trace, neuron.trace])

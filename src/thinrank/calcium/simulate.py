@@ -64,24 +64,20 @@ def make_movie(
 ) -> tuple[np.ndarray, MovieTruth]:
     """Simulate a fluorescence movie Y = B + G⁻¹SA + E.
 
-    The number of spikes S of a neuron in a frame has a Poisson distribution. A neuron without any
-    spike gets one, since otherwise it would be invisible. Each spike increases the fluorescence,
-    which then decays by the factor γ per frame (G⁻¹, a first-order filter). The footprints A are
-    Gaussian, the errors E are normal and independent, and B, the fluorescence at rest, is 1.5 times
-    as large at the center of a neuron as far away from all neurons.
+    The numbers of spikes S have Poisson distributions; a neuron without any spike gets one. Each
+    spike increases the fluorescence, which then decays by the factor γ per frame (G⁻¹). The
+    footprints A are Gaussian, the errors E are normal and independent, and B, the fluorescence at
+    rest, is 1.5 times as large at the center of a neuron as far away from all neurons.
 
     Neurons 0 and 1, 2 and 3, … are the close pairs. All other centers are at least 5 standard
-    deviations of a footprint apart, and all centers are at least 2 standard deviations away from
-    the edge of the frame.
+    deviations of a footprint apart, and all centers at least 2 away from the edge of the frame.
 
     Parameters
     ----------
     n_frames : int, default=500
-        Number of frames.
     shape : tuple (height, width), default=(96, 96)
         Shape of a frame, in pixels.
     n_neurons : int, default=12
-        Number of neurons.
     footprint_sd : float, default=3.0
         Standard deviation of a footprint, in pixels.
     n_close_pairs : int, default=4
@@ -89,8 +85,7 @@ def make_movie(
     pair_distance : tuple (float, float), default=(6.0, 7.0)
         Smallest and largest distance in such a pair, in pixels.
     amplitude : float, default=3.0
-        Increase of the fluorescence by a spike at the brightest pixel of its neuron. The default
-        is three standard deviations of the default noise.
+        Increase of the fluorescence by a spike at the brightest pixel of its neuron.
     rate : float, default=0.01
         Expected number of spikes of each neuron per frame.
     frame_rate : float, default=7.0
@@ -107,14 +102,8 @@ def make_movie(
     Returns
     -------
     movie : ndarray of shape (n_frames, height, width), float32
-        The simulated movie.
     truth : MovieTruth
-        Its neurons.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the neurons do not fit into the frame.
+        Its neurons. It is an error if they do not fit into the frame.
 
     Examples
     --------

@@ -82,16 +82,16 @@ def extract_traces(
     if background is None:
         seen = weighted_sums(movie, weighted, progress)
     else:
-        grid, means = background.grid, csr_array(kron(*background.grid.means()))
+        means = csr_array(kron(*background.means()))
         sums = weighted_sums(movie, csr_array(vstack([weighted, means])), progress)
         seen, cells = sums[: len(overlap)], sums[len(overlap) :]
         spread = csr_array(weighted.multiply(background.gain.ravel()[None, :]))
-        spread = spread @ kron(*grid.interpolation())
-        sides = [len(matrix.indptr) - 1 for matrix in grid.means()]
+        spread = spread @ kron(*background.interpolation())
+        sides = [matrix.shape[0] for matrix in background.means()]
 
         def wide(values: np.ndarray) -> np.ndarray:
             """What the background takes from the inner products, if these are its cells."""
-            smooth = grid.smoothed(values.reshape(*sides, -1).astype(np.float32))
+            smooth = background.smoothed(values.reshape(*sides, -1).astype(np.float32))
             return np.asarray(spread @ smooth.reshape(len(values), -1))
 
         seen -= wide(cells)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.calcium import CalciumImaging, Quality, Scores, match_regions
-from thinrank.calcium.decisions import DECISIONS, centres_of
+from thinrank.calcium.decisions import DECISIONS
 from thinrank.calcium.imaging import with_rejected
-from thinrank.calcium.regions import inside, window
+from thinrank.calcium.regions import centres_of, inside, window
 from thinrank.core.files import write_text
 from thinrank.core.imports import import_optional
 from thinrank.plot.canvas import SMALLEST
