@@ -133,42 +133,39 @@ class CommonPart(BaseEstimator):
 
 
 class CommonPartRegression:
-    """Fits with the sizes that were chosen before the first iteration."""
+    """Fits with features, rank and penalties that trial iterations choose at first."""
 
-    def __init__(self, regressor: CommonPart, features: Features, pooled: bool, seed: int) -> None:
-        regressor.check()
-        self._given, self._features, self._seed = regressor, features, seed
-        self._pooled = pooled
-        self.best_params: dict[str, Any] | None = None
-
-    def prepare(self, targets: Targets) -> None:
-        """Choose features, rank and penalties by trial iterations."""
-        given, fixed, cv = self._given, targets.fixed(), int(self._given.cv)
-        rows = TaskRows(fixed.rows, cv, self._seed)
+    def __init__(
+        self, given: CommonPart, features: Features, targets: Targets, pooled: bool, seed: int
+    ) -> None:
+        given.check()
+        self._given, self._features = given, features
+        fixed, cv = targets.fixed(), int(given.cv)
+        rows = TaskRows(fixed.rows, cv, seed)
         used, begin = self._pilot(rows, fixed)
         setting = Trials(rows.restricted(used), fixed, begin).search(
-            self._ranks(rows.n_tasks),
+            (0,) if pooled else self._ranks(rows.n_tasks),
             _ALPHAS if is_auto(given.common_ridge) else (float(given.common_ridge),),
             _BETAS if is_auto(given.ridge) else (float(given.ridge),),
         )
         if fixed.rows is not targets.rows:
-            rows = TaskRows(targets.rows, cv, self._seed)
+            rows = TaskRows(targets.rows, cv, seed)
         self._rows = rows.restricted(used)
         self._fit = TaskFit(self._rows, setting)
-        self.best_params = {
+        self.best_params: dict[str, Any] = {
             "rank": setting.rank,
             "row_sparsity": len(rows.actions) * len(used),
             "ridge": setting.beta,
             "common_ridge": setting.alpha,
         }
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit to targets, with the chosen sizes."""
         return linear_values(self._rows, self._fit, targets, self._features)
 
     def _ranks(self, n_tasks: int) -> tuple[int | None, ...]:
         given = self._given.rank
-        if self._pooled or n_tasks == 1 or given == 0 or self._given.ridge == inf:
+        if n_tasks == 1 or given == 0 or self._given.ridge == inf:
             return (0,)
         if is_auto(given):
             return (0, *(rank for rank in _RANKS if rank is None or rank < n_tasks - 1))

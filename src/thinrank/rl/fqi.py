@@ -19,7 +19,6 @@ from thinrank.core.progress import with_progress_bar
 from thinrank.core.result import RecordList
 from thinrank.minimize import seed_from
 from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues
-from thinrank.rl.common_part import CommonPartRegression
 from thinrank.rl.features import Features, default_features
 from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.minari import from_minari, is_minari
@@ -350,12 +349,10 @@ class MultiTaskFQI(BaseEstimator):
         self, targets: Targets, features: Features, seed: int, state_shape: tuple[int, ...]
     ) -> MultiTaskFQI:
         """Alternate between computing targets and fitting a regression."""
-        rows, keep = targets.rows, self.warm_start
+        rows = targets.rows
         regression = as_regression(
-            self.regressor, features, pooled=self.pooled, warm_start=keep, seed=seed
+            self.regressor, features, targets, self.pooled, self.warm_start, seed
         )
-        if isinstance(regression, CommonPartRegression):
-            regression.prepare(targets)
         self.best_params_: dict[str, Any] | None = getattr(regression, "best_params", None)
         values: ActionValues = LinearValues.zero(features, rows.shape)
         fitted, history, began = rows.values(values), QHistory(), time.perf_counter()
@@ -367,7 +364,7 @@ class MultiTaskFQI(BaseEstimator):
                 y = targets.under(values)
                 _check_size(y, iteration)
                 sampled = time.perf_counter()
-                values = regression.fit(rows, y, _tunes(self.tune_at, iteration))
+                values = regression.fit(y, _tunes(self.tune_at, iteration))
                 before, fitted = fitted, rows.values(values)
                 squares, ones = (y - before) ** 2, np.ones_like(y)
                 end = time.perf_counter()

@@ -1,13 +1,8 @@
 """How a regressor is fitted to targets at state-action pairs.
 
-X is block diagonal over the actions. There are four ways to fit:
-
-- By default, a common part of all tasks and deviations: :mod:`thinrank.rl.common_part`.
-- Estimators of thinrank share rank and rows over tasks and actions: one fit on X, as a Design, or
-  of :class:`thinrank.losses.PerTask` if tasks have rows of their own.
-- Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ: one fit
-  per action with all tasks as responses, and penalties and ranks for every action.
-- Regressors of scikit-learn share nothing: one fit per task and action.
+X is block diagonal over the actions. By default, tasks have a common part and deviations. Other
+estimators of thinrank are fitted to X at once, baselines to every action, since their penalties are
+sums over the rows of Θ, and regressors of scikit-learn to every task and action.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ from thinrank.minimize import as_solver, as_start, minimize, seed_from
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.common_part import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
-from thinrank.rl.targets import Rows
+from thinrank.rl.targets import Rows, Targets
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import make_space
@@ -49,52 +44,51 @@ _AXES = {
 
 
 class Regression(Protocol):
-    """A regressor and what it keeps from one iteration to the next."""
+    """A regressor, its rows, and what it keeps from one iteration to the next."""
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit to targets; automatic parameters are chosen again if ``tune``, otherwise kept."""
         ...
 
 
 def as_regression(
-    regressor: Any, features: Features, *, pooled: bool, warm_start: bool, seed: int
+    regressor: Any, features: Features, targets: Targets, pooled: bool, warm_start: bool, seed: int
 ) -> Regression:
     """How to fit a regressor; see the docstring of this module."""
-    if regressor is None:
-        regressor = CommonPart()
-    if isinstance(regressor, CommonPart):
-        return CommonPartRegression(regressor, features, pooled, seed)
+    rows = targets.rows
+    if regressor is None or isinstance(regressor, CommonPart):
+        return CommonPartRegression(regressor or CommonPart(), features, targets, pooled, seed)
     for method in ("fit", "predict", "get_params"):
         if isinstance(regressor, type) or not hasattr(regressor, method):
             raise TypeError(
                 "regressor must be a regressor of thinrank or scikit-learn, "
                 f"got {regressor!r} without a method {method}"
             )
+    used = Rows(rows.blocks, 1, rows.episodes) if pooled else rows
     found: Regression
-    if isinstance(regressor, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
-        found = JointRegression(regressor, features, warm_start, seed)
+    if not isinstance(regressor, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
+        found = BlockwiseRegression(regressor, features, used)
+    elif used.owner is None:
+        found = JointRegression(regressor, features, used, warm_start, seed)
     else:
-        together = isinstance(regressor, FactorRegressor)
-        found = BlockwiseRegression(regressor, features, together)
-    return PooledRegression(found) if pooled else found
+        found = OwnRowsRegression(regressor, features, used, warm_start)
+    return PooledRegression(found, rows) if pooled else found
 
 
 class JointRegression:
     """One fit to all tasks and actions, on the block-diagonal design."""
 
-    def __init__(self, regressor: Any, features: Features, warm_start: bool, seed: int) -> None:
-        self._regressor, self._features = regressor, features
+    def __init__(
+        self, regressor: Any, features: Features, rows: Rows, warm_start: bool, seed: int
+    ) -> None:
+        self._regressor, self._features, self._rows = regressor, features, rows
         self._warm_start, self._seed = warm_start, seed
         self._settled: Any = None
         self._before: Factors | None = None
-        self._own: OwnRowsRegression | None = None
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
-        if rows.owner is not None:
-            if self._own is None:
-                self._own = OwnRowsRegression(self._regressor, self._features, self._warm_start)
-            return self._own.fit(rows, targets, tune)
+        rows = self._rows
         est = clone(self._regressor if tune or self._settled is None else self._settled)
         parameters = est.get_params(deep=False)
         if isinstance(parameters.get("cv"), (int, np.integer)):
@@ -116,8 +110,8 @@ class OwnRowsRegression:
     on the training rows are defined for tasks with common rows only.
     """
 
-    def __init__(self, regressor: Any, features: Features, warm_start: bool) -> None:
-        self._grids = isinstance(regressor, SparseReducedRankRegressorCV)
+    def __init__(self, regressor: Any, features: Features, rows: Rows, warm_start: bool) -> None:
+        self._grids, self._rows = isinstance(regressor, SparseReducedRankRegressorCV), rows
         self._given, self._features = regressor.get_params(deep=False), features
         if self._given["standardize"] or self._given["fit_intercept"]:
             raise _cannot_take_own_rows(regressor)
@@ -125,13 +119,13 @@ class OwnRowsRegression:
         self._chosen: Sizes | None = None
         self._before: Factors | None = None
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
-        given, loss = self._given, _loss(rows, targets)
+        given, rows, loss = self._given, self._rows, self._loss(targets)
         tol = given["tol"] if isinstance(given["solver"], str) else None
         solver = as_solver(given["solver"], given["max_iter"], tol, loss)
         if self._chosen is None or tune:
-            self._chosen = self._choose(rows, targets, loss, solver)
+            self._chosen = self._choose(targets, loss, solver)
         sizes, found = self._chosen, Factors.zero(loss.shape, like=loss.prototype)
         if sizes.rank == 0:
             self._chosen = None  # must not be kept for later iterations
@@ -149,7 +143,14 @@ class OwnRowsRegression:
         self._before = found if found.rank and self._warm_start else None
         return LinearValues(self._features, found, np.zeros((len(rows.blocks), rows.n_tasks)))
 
-    def _choose(self, rows: Rows, targets: np.ndarray, loss: PerTask, solver: Solver) -> Sizes:
+    def _loss(self, targets: np.ndarray, part: Any = None) -> PerTask:
+        """The loss at all rows, or at some of them."""
+        X, owner = self._rows.design, np.asarray(self._rows.owner)
+        if part is not None:
+            X, targets, owner = take_rows(X, part), targets[part], owner[part]
+        return PerTask(X, targets, owner, self._rows.n_tasks)
+
+    def _choose(self, targets: np.ndarray, loss: PerTask, solver: Solver) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""
         given = self._given
         folds = int(given["cv"]) if isinstance(given["cv"], (int, np.integer)) else 5
@@ -161,8 +162,8 @@ class OwnRowsRegression:
         seed = seed_from(given["random_state"])
         start = as_start(given["start"], solver.exchanges_rows)
         splits = [
-            TaskSplit(_loss(rows, targets, train), _loss(rows, targets, held_out), start, seed)
-            for train, held_out in rows.folds(folds, seed)
+            TaskSplit(self._loss(targets, train), self._loss(targets, held_out), start, seed)
+            for train, held_out in self._rows.folds(folds, seed)
         ]
         if isinstance(solver, Pursuit):  # held-out losses of models differ by more
             solver = replace(solver, tol=max(solver.tol, 1e-4))
@@ -191,15 +192,17 @@ class BlockwiseRegression:
     The regressors are the same objects in all iterations, for ``warm_start=True`` of scikit-learn.
     """
 
-    def __init__(self, regressor: Any, features: Features, together: bool) -> None:
-        self._regressor, self._features, self._together = regressor, features, together
+    def __init__(self, regressor: Any, features: Features, rows: Rows) -> None:
+        self._regressor, self._features, self._rows = regressor, features, rows
+        self._together = isinstance(regressor, FactorRegressor)
+        if rows.owner is not None and self._together:
+            raise _cannot_take_own_rows(regressor)
         self._fitted: dict[tuple[int, int], Any] = {}
         self._settled: dict[tuple[int, int], Any] = {}
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit one block after another."""
-        if rows.owner is not None and self._together:
-            raise _cannot_take_own_rows(self._regressor)
+        rows = self._rows
         groups = 1 if self._together else rows.n_tasks
         actions, width = len(rows.blocks), rows.n_features
         theta = np.zeros((actions, width, rows.n_tasks))
@@ -208,7 +211,7 @@ class BlockwiseRegression:
         for group in range(groups):
             columns = slice(None) if self._together else slice(group, group + 1)
             for action in range(actions):
-                X, Y = self._data(rows, targets, group, action)
+                X, Y = self._data(targets, group, action)
                 est = self._fit_one((group, action), X, Y, tune)
                 linear = linear and _is_linear(est, X)
                 if linear:
@@ -221,9 +224,8 @@ class BlockwiseRegression:
         each = [[self._fitted[group, a] for a in range(actions)] for group in range(groups)]
         return PredictedValues(self._features, each)
 
-    def _data(
-        self, rows: Rows, targets: np.ndarray, group: int, action: int
-    ) -> tuple[Any, np.ndarray]:
+    def _data(self, targets: np.ndarray, group: int, action: int) -> tuple[Any, np.ndarray]:
+        rows = self._rows
         block, where = rows.blocks[action], rows.ranges[action]
         if self._together:
             return block, targets[where]
@@ -256,24 +258,13 @@ class BlockwiseRegression:
 class PooledRegression:
     """All tasks as one; if they share their rows, the response is the mean over the tasks."""
 
-    def __init__(self, inner: Regression) -> None:
-        self._inner = inner
-        self._rows: Rows | None = None  # kept, because its design caches results
+    def __init__(self, inner: Regression, rows: Rows) -> None:
+        self._inner, self._rows = inner, rows
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit the coefficients of one task, and use them for all tasks."""
-        if self._rows is None or self._rows.blocks is not rows.blocks:
-            self._rows = Rows(rows.blocks, 1, rows.episodes)
-        single = targets.mean(axis=1) if rows.owner is None else targets
-        return self._inner.fit(self._rows, single[:, None], tune).repeated(rows.n_tasks)
-
-
-def _loss(rows: Rows, targets: np.ndarray, part: np.ndarray | None = None) -> PerTask:
-    """The loss at all rows, or at some of them."""
-    X, owner = rows.design, np.asarray(rows.owner)
-    if part is not None:
-        return PerTask(take_rows(X, part), targets[part], owner[part], rows.n_tasks)
-    return PerTask(X, targets, owner, rows.n_tasks)
+        single = targets.mean(axis=1) if self._rows.owner is None else targets
+        return self._inner.fit(single[:, None], tune).repeated(self._rows.n_tasks)
 
 
 def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
