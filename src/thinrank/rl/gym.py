@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import positive_integer
 from thinrank.core.imports import import_optional
 from thinrank.rl.transitions import Transitions
 
@@ -51,14 +52,13 @@ def log_episodes(
     >>> from thinrank.rl.gym import log_episodes
     >>> log = log_episodes("CartPole-v1", n_episodes=3)  # doctest: +SKIP
     """
-    if not isinstance(n_episodes, Integral) or n_episodes < 1:
-        raise ValueError(f"n_episodes must be at least 1, got {n_episodes!r}")
+    n_episodes = positive_integer("n_episodes", n_episodes)
     if policy is not None and not callable(policy):
         raise TypeError(f"policy must be a function of states or None, got {policy!r}")
     rng, steps = np.random.default_rng(seed), []
     with _opened(env) as environment:
         actions = _actions(environment.action_space)
-        for number in range(int(n_episodes)):
+        for number in range(n_episodes):
             state, _ = environment.reset(seed=None if number else seed)
             over = False
             while not over:

@@ -21,7 +21,7 @@ from thinrank.core.result import Sizes
 from thinrank.designs import take_rows
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import automatic_ridges
+from thinrank.estimators.fit import SIZES, automatic_ridges
 from thinrank.losses import PerTask
 from thinrank.minimize import as_solver, as_start, minimize, seed_from
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
@@ -33,14 +33,6 @@ from thinrank.selection.search import Search
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import TaskSplit
 from thinrank.solvers import Pursuit
-
-# Parameters with the values of an axis of the search, in the regressor and in that with grids.
-_AXES = {
-    "ranks": ("rank", "ranks"),
-    "rows": ("row_sparsity", "row_sparsities"),
-    "columns": ("column_sparsity", "column_sparsities"),
-    "ridges": ("ridge", "ridges"),
-}
 
 
 class Regression(Protocol):
@@ -111,19 +103,18 @@ class OwnRowsRegression:
     """
 
     def __init__(self, regressor: Any, features: Features, rows: Rows, warm_start: bool) -> None:
-        self._grids, self._rows = isinstance(regressor, SparseReducedRankRegressorCV), rows
-        self._given, self._features = regressor.get_params(deep=False), features
-        if self._given["standardize"] or self._given["fit_intercept"]:
+        if regressor.standardize or regressor.fit_intercept:
             raise _cannot_take_own_rows(regressor)
-        self._warm_start = warm_start and is_auto(self._given["start"])
+        self._regressor, self._features, self._rows = regressor, features, rows
+        self._warm_start = warm_start and is_auto(regressor.start)
         self._chosen: Sizes | None = None
         self._before: Factors | None = None
 
     def fit(self, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
-        given, rows, loss = self._given, self._rows, self._loss(targets)
-        tol = given["tol"] if isinstance(given["solver"], str) else None
-        solver = as_solver(given["solver"], given["max_iter"], tol, loss)
+        given, rows, loss = self._regressor, self._rows, self._loss(targets)
+        tol = given.tol if isinstance(given.solver, str) else None
+        solver = as_solver(given.solver, given.max_iter, tol, loss)
         if self._chosen is None or tune:
             self._chosen = self._choose(targets, loss, solver)
         sizes, found = self._chosen, Factors.zero(loss.shape, like=loss.prototype)
@@ -135,10 +126,10 @@ class OwnRowsRegression:
                 rank=sizes.rank,
                 row_sparsity=sizes.rows,
                 column_sparsity=sizes.columns,
-                start=given["start"] if self._before is None else self._before,
+                start=given.start if self._before is None else self._before,
                 solver=solver,
-                random_state=given["random_state"],
-                callback=given["callback"],
+                random_state=given.random_state,
+                callback=given.callback,
             ).factors
         self._before = found if found.rank and self._warm_start else None
         return LinearValues(self._features, found, np.zeros((len(rows.blocks), rows.n_tasks)))
@@ -152,38 +143,29 @@ class OwnRowsRegression:
 
     def _choose(self, targets: np.ndarray, loss: PerTask, solver: Solver) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""
-        given = self._given
-        folds = int(given["cv"]) if isinstance(given["cv"], (int, np.integer)) else 5
+        given, grid = self._regressor, self._regressor._grid()
+        if grid is None:  # all are given; no ridge unless there is one, as in the regressor
+            ridge = 0.0 if is_auto(given.ridge) else given.ridge
+            grid = [[value] for value in (*(getattr(given, name) for name in SIZES), ridge)]
+        axes = dict(zip(("ranks", "rows", "columns", "ridges"), grid, strict=True))
+        if axes["ridges"] is None:
+            axes["ridges"] = automatic_ridges(loss.row_scales() ** 2)
+        folds = int(given.cv) if isinstance(given.cv, (int, np.integer)) else 5
         samples = max(loss.samples * (1 - 1 / folds), 1.0)
-        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **self._axes(loss))
-        only = space.exhaustive
-        if only is not None and len(only) == 1:
-            return only[0]
-        seed = seed_from(given["random_state"])
-        start = as_start(given["start"], solver.exchanges_rows)
+        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **axes)
+        if space.exhaustive is not None and len(space.exhaustive) == 1:
+            return space.exhaustive[0]
+        seed, start = seed_from(given.random_state), as_start(given.start, solver.exchanges_rows)
         splits = [
             TaskSplit(self._loss(targets, train), self._loss(targets, held_out), start, seed)
             for train, held_out in self._rows.folds(folds, seed)
         ]
         if isinstance(solver, Pursuit):  # held-out losses of models differ by more
             solver = replace(solver, tol=max(solver.tol, 1e-4))
-        rule = check_refit_rule(given["refit_rule"])
-        callback = given["callback"]
-        search = Search([splits], space, rule=rule, rows=0, solver=solver, callback=callback)
+        options: dict[str, Any] = {"rule": check_refit_rule(given.refit_rule), "rows": 0}
+        search = Search([splits], space, solver=solver, callback=given.callback, **options)
         search.run()
         return search.chosen.sizes
-
-    def _axes(self, loss: PerTask) -> dict[str, Any]:
-        """Values to choose from; None for all ranks, rows or columns."""
-        axes: dict[str, Any] = {}
-        for axis, (name, names) in _AXES.items():
-            value = self._given[names if self._grids else name]
-            axes[axis] = value if self._grids else None if is_auto(value) else [value]
-        if axes["ridges"] is None:
-            given = not self._grids and None not in (axes["ranks"], axes["rows"], axes["columns"])
-            # no ridge, as in the regressor with given sizes
-            axes["ridges"] = [0.0] if given else automatic_ridges(loss.row_scales() ** 2)
-        return axes
 
 
 class BlockwiseRegression:
