@@ -62,7 +62,7 @@ class Rules:
         return (total < self.dealer_stays) | at_the_limit
 
 
-def with_card(total: Any, soft: Any, card: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def with_card(total: Any, soft: Any, card: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return totals and softness after one more card per hand; one without a card is 0, False."""
     high = (card == 1) & (total <= 10)
     total = total + card + 10 * high

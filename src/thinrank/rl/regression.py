@@ -136,7 +136,8 @@ class OwnRowsRegression:
 
     def _loss(self, targets: np.ndarray, part: Any = None) -> PerTask:
         """The loss at all rows, or at some of them."""
-        X, owner = self._rows.design, np.asarray(self._rows.owner)
+        X: Any = self._rows.design
+        owner = np.asarray(self._rows.owner)
         if part is not None:
             X, targets, owner = take_rows(X, part), targets[part], owner[part]
         return PerTask(X, targets, owner, self._rows.n_tasks)
