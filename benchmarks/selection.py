@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 from output import arguments_of, how, publish, runs_of_all, table
-from paper.printed import printed
+from paper.statistics import printed
 from sklearn.model_selection import PredefinedSplit
 
 import thinrank as tr

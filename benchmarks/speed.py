@@ -20,8 +20,7 @@ import time
 
 import numpy as np
 from output import arguments_of, how, in_own_process, peak_beyond, publish, table
-from paper.printed import printed_seconds
-from paper.timing import problem
+from paper.timing import printed_seconds, problem
 from rich.console import Console
 
 import thinrank as tr

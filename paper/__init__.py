@@ -5,31 +5,11 @@ and the claims that it decides. To add one, write a module with a tuple ``STUDIE
 :class:`paper.study.Study` and name it below.
 """
 
-from paper import (
-    calcium,
-    convergence,
-    noise,
-    norway,
-    rl_blackjack,
-    rl_sparse_family,
-    sensitivity,
-    tables,
-    timing,
-)
+from paper import calcium, convergence, norway, rl_blackjack, rl_sparse_family, simulations, timing
 
-_MODULES = (
-    tables,
-    timing,
-    norway,
-    calcium,
-    convergence,
-    sensitivity,
-    noise,
-    rl_sparse_family,
-    rl_blackjack,
-)
+_MODULES = (simulations, timing, norway, calcium, convergence, rl_sparse_family, rl_blackjack)
 
 STUDIES = {study.name: study for module in _MODULES for study in module.STUDIES}
-"""All studies by name, in the order of the paper."""
+"""All studies by name."""
 
 __all__ = ["STUDIES"]

@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.rl.tasks import Value
-
 HIT, STAY = 0, 1
 """The actions: take a card; let the dealer play."""
 
@@ -32,8 +30,6 @@ _SUITS = np.array([4] * 9 + [16])
 _DECK = 52
 CHANCES = _SUITS / _DECK  # probability of each value
 _NATURAL_PAYS = 1.5
-# With finite decks, the number of cards that are gone when a hand begins is uniform up to this.
-_MOST_GONE = 52
 # Scores of the dealer's hand, which are compared with the total of a player who stays.
 _LOST, _NATURAL = 0, 22
 
@@ -42,9 +38,6 @@ _HANDS = (22, 2, 11)  # shape of a table with one entry per total, softness and 
 # hand is over.
 _SWEEPS = 20
 
-_TOTALS = range(5, 22)  # thresholds of the player's total, which is at least 4
-_SOFT_TOTALS = range(13, 22)
-_SHOWN = range(3, 12)  # thresholds of the dealer's card, which is at least 2; an ace is 11
 # The usual card count: +1 for a low card that is gone, −1 for a ten or an ace that is gone.
 _COUNT = np.array([-1, 1, 1, 1, 1, 1, 0, 0, 0, -1])
 
@@ -69,10 +62,8 @@ class Rules:
         return (total < self.dealer_stays) | at_the_limit
 
 
-def with_card(
-    total: np.ndarray, soft: np.ndarray, card: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return totals and softness after one more card per hand; a total above 21 is lost."""
+def with_card(total: Any, soft: Any, card: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return totals and softness after one more card per hand; one without a card is 0, False."""
     high = (card == 1) & (total <= 10)
     total = total + card + 10 * high
     soft = soft | high
@@ -90,11 +81,11 @@ class Deck:
         self._full = None if n_decks is None else (n_decks * _SUITS).astype(np.int16)
 
     def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw the cards that are gone: a uniform number of cards, all equally likely."""
+        """Draw the cards that are gone: a uniform number up to 52, all equally likely."""
         seen = np.zeros((count, len(VALUES)), dtype=np.int16)
         if self._full is None:
             return seen
-        gone = rng.integers(_MOST_GONE + 1, size=count)
+        gone = rng.integers(_DECK + 1, size=count)
         # the count of each value given the counts of the values before it is hypergeometric
         for index, cards in enumerate(self._full[:-1]):
             others = self._full[index + 1 :].sum()
@@ -138,18 +129,7 @@ def hand_of(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class Blackjack:
-    """A task whose episodes are hands of blackjack, with a stake of 1.
-
-    Examples
-    --------
-    >>> from paper.blackjack import HIT, STAY, Blackjack
-    >>> sixteen_against_ten = np.array([[16, 0, 10] + [0] * 10])
-    >>> for action in (HIT, STAY):
-    ...     expected = Blackjack().expect(sixteen_against_ten, action, lambda s: np.zeros(len(s)))
-    ...     print(expected[0].round(3))
-    [-0.615]
-    [-0.576]
-    """
+    """A task whose episodes are hands of blackjack, with a stake of 1."""
 
     episodic = True
     n_actions = 2
@@ -164,8 +144,7 @@ class Blackjack:
         first, seen = self._deck.draw(seen, rng)
         second, seen = self._deck.draw(seen, rng)
         shown, seen = self._deck.draw(seen, rng)
-        nothing = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
-        total, soft = with_card(*with_card(*nothing, first), second)
+        total, soft = with_card(*with_card(0, False, first), second)
         natural = total == 21
         rewards = np.zeros(count)
         scores = self._play_dealer(shown[natural], seen[natural], rng)
@@ -193,9 +172,8 @@ class Blackjack:
         self, shown: np.ndarray, seen: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
         """Play the dealer's hands to the end from the cards shown, and return their scores."""
-        total, soft = with_card(np.zeros_like(shown), np.zeros(len(shown), dtype=bool), shown)
         card, seen = self._deck.draw(seen, rng)
-        total, soft = with_card(total, soft, card)
+        total, soft = with_card(*with_card(0, False, shown), card)
         natural = total == 21
         live = np.flatnonzero(self.rules.dealer_goes_on(total, soft))
         while len(live):
@@ -204,49 +182,24 @@ class Blackjack:
             live = live[self.rules.dealer_goes_on(total[live], soft[live])]
         return np.where(natural, _NATURAL, np.where(total > 21, _LOST, total))
 
-    def expect(
-        self, states: np.ndarray, action: int, value: Value
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return expected rewards and expected values of the next states, for infinite decks."""
-        if self.rules.n_decks is not None:
-            raise ValueError(f"expectations need infinitely many decks, got {self.rules}")
-        total, soft, shown = _integers(states)
-        if action == STAY:
-            totals, scores = np.arange(22), np.arange(_NATURAL + 1)
-            stay = np.sign(totals[:, None] - scores) @ self.score_chances.T
-            return stay[total, shown], np.zeros(len(total))
-        wide = (len(total), len(VALUES))
-        totals, softs = with_card(
-            np.broadcast_to(total[:, None], wide), np.broadcast_to(soft[:, None], wide), VALUES
-        )
-        live = totals <= 21
-        against = np.broadcast_to(shown[:, None], wide)[live]
-        ahead = np.zeros(wide)
-        ahead[live] = value(make_states(totals[live], softs[live], against))
-        return -(~live @ CHANCES), ahead @ CHANCES
-
     @cached_property
     def score_chances(self) -> np.ndarray:
         """Probabilities of the dealer's scores, of shape (11, 23): by card shown, then by score."""
+        bust = 22
+        total, soft = (part.ravel() for part in np.indices((bust + 1, 2)))
+        live = self.rules.dealer_goes_on(total, soft > 0)
+        step = np.diag(~live).astype(float)  # from every hand to those with one more card
+        for card, chance in zip(VALUES, CHANCES, strict=True):
+            after, soft_after = with_card(total[live], soft[live] > 0, card)
+            step[live, 2 * np.minimum(after, bust) + soft_after] += chance
+        first, soft_first = with_card(0, False, VALUES)
+        two_cards = step[2 * first + soft_first]
         chances = np.zeros((11, _NATURAL + 1))
-        for shown in VALUES:
-            first = with_card(np.array([0]), np.array([False]), np.array([shown]))
-            hands = {(int(first[0][0]), bool(first[1][0])): 1.0}
-            cards = 1
-            while hands:
-                following: dict[tuple[int, bool], float] = {}
-                for (total, soft), chance in hands.items():
-                    totals, softs = with_card(np.full(10, total), np.full(10, soft), VALUES)
-                    on = self.rules.dealer_goes_on(totals, softs)
-                    for t, s, more, part in zip(totals, softs, on, chance * CHANCES, strict=True):
-                        if cards == 1 and t == 21:
-                            chances[shown, _NATURAL] += part
-                        elif more:
-                            hand = int(t), bool(s)
-                            following[hand] = following.get(hand, 0.0) + part
-                        else:
-                            chances[shown, t if t <= 21 else _LOST] += part
-                hands, cards = following, cards + 1
+        chances[1:, _NATURAL] = two_cards[:, total == 21].sum(axis=1)
+        two_cards[:, total == 21] = 0.0
+        scores = (two_cards @ np.linalg.matrix_power(step, _SWEEPS)).reshape(10, bust + 1, 2)
+        chances[1:, :bust] = scores[:, :bust].sum(axis=2)
+        chances[1:, _LOST] = scores[:, bust].sum(axis=1)
         return chances
 
 
@@ -276,51 +229,42 @@ def edge_of(rewards: np.ndarray) -> tuple[float, float]:
     return -float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(len(rewards)))
 
 
-def optimal_q(task: Blackjack) -> np.ndarray:
-    """Return Q* at ``all_states()`` with infinitely many decks, of shape (280, 2)."""
-    return _swept(task, lambda q: q.max(axis=1))
+def exact_q(task: Blackjack, policy: Policy | None = None) -> np.ndarray:
+    """Return Q of a policy, or Q*, at ``all_states()`` with infinitely many decks: (280, 2)."""
+    if task.rules.n_decks is not None:
+        raise ValueError(f"exact values need infinitely many decks, got {task.rules}")
+    states = all_states()
+    total, soft, shown = _integers(states)
+    stay = np.sign(np.arange(22)[:, None] - np.arange(_NATURAL + 1)) @ task.score_chances.T
+    totals, softs = with_card(total[:, None], soft[:, None], VALUES)
+    lost = totals > 21
+    following = np.where(lost, 0, totals), softs.astype(int), shown[:, None]
+    table, q = np.zeros(_HANDS), np.zeros((len(states), task.n_actions))
+    actions = None if policy is None else np.asarray(policy(states))
+    q[:, STAY] = stay[total, shown]
+    for _ in range(_SWEEPS):
+        q[:, HIT] = np.where(lost, -1.0, table[following]) @ CHANCES
+        table[hand_of(states)] = q.max(axis=1) if actions is None else q[np.arange(len(q)), actions]
+    return q
 
 
 def optimal_policy(task: Blackjack) -> Policy:
     """Return the policy with the smallest house edge: ``policy(states) -> (n,)`` actions."""
     best = np.zeros(_HANDS, dtype=np.int64)
-    best[hand_of(all_states())] = optimal_q(task).argmax(axis=1)
+    best[hand_of(all_states())] = exact_q(task).argmax(axis=1)
     return lambda states: best[hand_of(states)]
 
 
 def exact_house_edge(task: Blackjack, policy: Policy) -> float:
-    """Return the expected loss per hand with infinitely many decks, as a fraction of the stake.
-
-    Examples
-    --------
-    >>> from paper.blackjack import Blackjack, exact_house_edge, optimal_policy
-    >>> task = Blackjack()
-    >>> round(100 * exact_house_edge(task, optimal_policy(task)), 3)
-    2.421
-    """
-    actions = np.asarray(policy(all_states()))
-    q = _swept(task, lambda q: q[np.arange(len(q)), actions])
+    """Return the expected loss per hand with infinitely many decks, as a fraction of the stake."""
+    states, q = all_states(), exact_q(task, policy)
     table = np.full(_HANDS, np.nan)
-    table[hand_of(all_states())] = q[np.arange(len(q)), actions]
+    table[hand_of(states)] = q[np.arange(len(q)), policy(states)]
     naturals = _NATURAL_PAYS * (1 - task.score_chances[:, _NATURAL])
     first, second, shown = np.meshgrid(VALUES, VALUES, VALUES, indexing="ij")
-    empty = np.zeros_like(first), np.zeros(first.shape, dtype=bool)
-    total, soft = with_card(*with_card(*empty, first), second)
+    total, soft = with_card(*with_card(0, False, first), second)
     worth = np.where(total == 21, naturals[shown], table[total, soft.astype(int), shown])
     return -float(np.einsum("ijk,i,j,k", worth, CHANCES, CHANCES, CHANCES))
-
-
-def _swept(task: Blackjack, state_values: Any) -> np.ndarray:
-    """Return Q after as many sweeps as a hand can have cards, when it has converged."""
-    states = all_states()
-    table = np.zeros(_HANDS)
-    q = np.zeros((len(states), task.n_actions))
-    for _ in range(_SWEEPS):
-        for action in (HIT, STAY):
-            rewards, ahead = task.expect(states, action, lambda s: table[hand_of(s)])
-            q[:, action] = rewards + ahead
-        table[hand_of(states)] = state_values(q)
-    return q
 
 
 class HandFeatures:
@@ -349,9 +293,9 @@ class HandFeatures:
         """Features of the hand, of shape (22, 2, 11, 280): by total, softness and dealer's card."""
         total, soft, shown = np.indices(_HANDS)
         high = np.where(shown == 1, 11, shown)
-        player = [np.ones_like(total), soft, *(total >= t for t in _TOTALS)]
-        player += [soft * (total >= t) for t in _SOFT_TOTALS]
-        dealer = [np.ones_like(total), *(high >= d for d in _SHOWN)]
+        player = [np.ones_like(total), soft, *(total >= t for t in range(5, 22))]
+        player += [soft * (total >= t) for t in range(13, 22)]
+        dealer = [np.ones_like(total), *(high >= d for d in range(3, 12))]
         return np.stack([p * d for p in player for d in dealer], axis=-1).astype(np.float64)
 
 

@@ -71,11 +71,12 @@ def jobs(quick: bool) -> list[Job]:
     """Return one job for the labeled movie, if it is there, and one per simulated movie."""
     movie = list(_FILES)[quick]
     cell = {"part": "labelled", "movie": movie, **(_QUICK if quick else _PAPER)}
-    known = replicated(_SEED, (10, 2), _known_cells)(quick)
+    known = _known_jobs(quick)
     return [Job(cell, _SEED), *known] if _file(movie).is_file() else known
 
 
-def _known_cells(quick: bool) -> list[Record]:
+@replicated(_SEED, full=10, small=2)
+def _known_jobs(quick: bool) -> list[Record]:
     sizes = _QUICK_KNOWN if quick else _KNOWN
     amplitudes = _QUICK_AMPLITUDES if quick else _AMPLITUDES
     return [{"part": "known", "amplitude": amplitude, **sizes} for amplitude in amplitudes]
@@ -433,13 +434,6 @@ def rank_beside_criterion(records: pd.DataFrame) -> Finding | None:
     return rank >= criterion, f"r = {rank}; the criterion gives {criterion}"
 
 
-STUDIES = (
-    Study(
-        "calcium",
-        "Calcium imaging",
-        jobs,
-        run,
-        page,
-        claims=(found_regions, rank_beside_criterion),
-    ),
-)
+_CLAIMS = (found_regions, rank_beside_criterion)
+
+STUDIES = (Study("calcium", "Calcium imaging", jobs, run, page, _CLAIMS),)

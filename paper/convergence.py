@@ -201,16 +201,11 @@ def _linear(records: pd.DataFrame) -> Finding:
     return rate < 1 and fit > 0.95, told + (" (worst of the runs)" if len(lines) > 1 else "")
 
 
-def _convergence_study(name: str, title: str, reference: str, about: str, claim: Claim) -> Study:
-    jobs = replicated(63_000, (1, 1), partial(_cells, reference))
-    page = partial(_convergence_page, about)
-    return Study(name, title, jobs, run_convergence, page, claims=(claim,))
-
-
 # ---------------------------------------------------------------- high dimension
 
 
-def _high_cells(quick: bool) -> list[Record]:
+@replicated(64_000, full=1, small=1)
+def _high_jobs(quick: bool) -> list[Record]:
     sizes, samples = (_QUICK, _QUICK_HIGH_SAMPLES) if quick else (_FULL, _HIGH_SAMPLES)
     return [{"n": n, **sizes} for n in reversed(samples)]
 
@@ -259,8 +254,6 @@ def lasso_in_blocks(X: np.ndarray, Y: np.ndarray, penalty: float, tolerance: flo
 
     The responses are independent problems. They are solved in blocks, in decreasing order of their
     norm, so that blocks of weak responses can stop early.
-
-    Shapes: result (n_features, n_targets).
     """
     X, Y = X.astype(np.float32), Y.astype(np.float32)
     theta = np.zeros((X.shape[1], Y.shape[1]), dtype=np.float32)
@@ -380,29 +373,36 @@ def most_when_n_is_small(records: pd.DataFrame) -> Finding:
     return bool(most == smallest and gains[most] > 1.001), told
 
 
+def _linear_study(name: str, title: str, about: str, reference: str, claim: Claim) -> Study:
+    jobs = replicated(63_000, full=1, small=1)(partial(_cells, reference))
+    return Study(name, title, jobs, run_convergence, partial(_convergence_page, about), (claim,))
+
+
+_HIGH_CLAIMS = (both_fall, early_stopping, most_when_n_is_small)
+
 STUDIES = (
-    _convergence_study(
+    _linear_study(
         "figure-no-error",
         "Linear convergence without noise",
-        "truth",
         "Y = XΘ* without noise, with p = 100, k = 50, r = 8 and s₁* = s₂* = 10. The error is the "
         "distance to the true coefficients.",
+        "truth",
         linear_to_truth,
     ),
-    _convergence_study(
+    _linear_study(
         "figure-no-sparsity",
         "Linear convergence without sparsity",
-        "global minimum",
         "No limits on rows and columns, p = k = 50, r = 8, with noise. The error is the distance "
         "to the global minimum of the rank-constrained problem.",
+        "global minimum",
         linear_to_minimum,
     ),
     Study(
         "figure-high-dimension",
         "High dimension",
-        replicated(64_000, (1, 1), _high_cells),
+        _high_jobs,
         run_high_dimension,
         _high_page,
-        claims=(both_fall, early_stopping, most_when_n_is_small),
+        _HIGH_CLAIMS,
     ),
 )

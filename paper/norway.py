@@ -12,8 +12,7 @@ from sklearn.model_selection import KFold
 
 from paper.figures import dots
 from paper.methods import METHODS, RegressionTask, fit_methods
-from paper.printed import printed
-from paper.statistics import means, number, percent, pm
+from paper.statistics import means, number, percent, pm, printed
 from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.datasets import load_norwegian_paper
 from thinrank.estimators import SparseReducedRankRegressor
@@ -29,8 +28,8 @@ _PRINTED = printed()["norway"]["discarded"]
 
 
 def jobs(quick: bool) -> list[Job]:
-    splits = replicated(65_000, (50, 3), lambda quick: [{"kind": "error"}])(quick)
-    return [*splits, Job({"kind": "selection"}, 0)]
+    splits = replicated(65_000, full=50, small=3)(lambda quick: [{"kind": "error"}])
+    return [*splits(quick), Job({"kind": "selection"}, 0)]
 
 
 def run(job: Job) -> list[Record]:
@@ -181,8 +180,6 @@ def discards_as_printed(records: pd.DataFrame) -> Finding:
     return set(found["GDT"]) == set(_PRINTED), told
 
 
-STUDIES = (
-    Study(
-        "norway", "Norwegian paper data", jobs, run, page, claims=(competitive, discards_as_printed)
-    ),
-)
+_CLAIMS = (competitive, discards_as_printed)
+
+STUDIES = (Study("norway", "Norwegian paper data", jobs, run, page, _CLAIMS),)

@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from paper.statistics import seconds
 from paper.study import Record
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
 from thinrank.baselines.base import Setting
 from thinrank.baselines.sample import Prepared
 from thinrank.core.factors import Factors
+from thinrank.report.document import Table
 from thinrank.rl import MultiTaskFQI
 
 
-def timed_fit(fqi: MultiTaskFQI, tasks: Sequence[Any], states: np.ndarray) -> Record:
-    """Fit to tasks at design states; return the size of the last model, and the CPU seconds."""
+def learned(
+    name: str, tasks: Sequence[Any], states: np.ndarray, *given: Any, **options: Any
+) -> tuple[MultiTaskFQI, Record]:
+    """Fitted Q-iteration at design states; the size of the last model, and the CPU seconds.
+
+    The method "pooled" treats all tasks as one.
+    """
+    fqi = MultiTaskFQI(*given, pooled=name == "pooled", **options)
     began = time.thread_time()  # jobs share the machine
     fqi.fit(tasks, states)
-    seconds = time.thread_time() - began
+    spent = time.thread_time() - began
     rank, active = fqi.factors_.rank, len(fqi.factors_.row_support)
-    return {"active": active, "rank": rank, "seconds": seconds}
+    return fqi, {"active": active, "rank": rank, "seconds": spent}
+
+
+def model_table(records: pd.DataFrame, **first: tuple[str, Callable[[float], str]]) -> Table:
+    """Mean sizes and seconds of the models by method and number of states.
+
+    ``first``: fields of columns in front of them, with a heading and how to show a mean.
+    """
+    columns: dict[str, tuple[str, Callable[[float], str]]] = {
+        **first,
+        "active": ("active rows", "{:.1f}".format),
+        "rank": ("rank", "{:.1f}".format),
+        "seconds": ("CPU seconds", seconds),
+    }
+    found = records.groupby(["method", "states"])[[*columns]].mean()
+    rows = [
+        (method, str(n), *(show(row[field]) for field, (_, show) in columns.items()))
+        for method in records["method"].unique()
+        for n, row in found.loc[method].iterrows()
+    ]
+    return Table(("method", "states", *(heading for heading, _ in columns.values())), list(rows))
 
 
 class _Refitted:
@@ -56,15 +85,21 @@ class RefittedLassos(_Refitted, SeparateLassos):
 
 
 class _Compact:
-    """A short path on compressed data, where there are more rows than predictors."""
+    """A short path on data with at most p rows and the same least-squares loss, up to a constant.
+
+    With X = QR, ‖Y − XΘ‖² = ‖QᵀY − RΘ‖² + ‖Y‖² − ‖QᵀY‖². R and QᵀY are multiplied by √(p/n), so
+    that the factor 1/(2n) of the loss becomes 1/(2p) and penalties keep their meaning.
+    """
 
     _patience: int | None = 3
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
-        path: Iterator[Factors] = super()._path(compact(data), settings, final)  # type: ignore[misc]
-        return path
+    def _path(self, data: Prepared, *given: Any, **options: Any) -> Iterator[Factors]:
+        n, p, _ = data.shape
+        if n > p:
+            Q, R = np.linalg.qr(data.X)
+            X, Y = (np.asfortranarray((p / n) ** 0.5 * part) for part in (R, Q.T @ data.Y))
+            data = replace(data, X=X, Y=Y)
+        yield from super()._path(data, *given, **options)  # type: ignore[misc]
 
 
 class CompactGroupLasso(_Compact, MultiTaskGroupLasso):
@@ -73,17 +108,3 @@ class CompactGroupLasso(_Compact, MultiTaskGroupLasso):
 
 class CompactLassos(_Compact, SeparateLassos):
     """One lasso per response, on compressed data."""
-
-
-def compact(data: Prepared) -> Prepared:
-    """Compress data to p rows with the same least-squares loss, up to a constant.
-
-    With X = QR, ‖Y − XΘ‖² = ‖QᵀY − RΘ‖² + ‖Y‖² − ‖QᵀY‖². R and QᵀY are multiplied by √(p/n), so
-    that the factor 1/(2n) of the loss becomes 1/(2p) and penalties keep their meaning.
-    """
-    n, p, _ = data.shape
-    if n <= p:
-        return data
-    Q, R = np.linalg.qr(data.X)
-    part = np.sqrt(p / n)
-    return replace(data, X=np.asfortranarray(part * R), Y=np.asfortranarray(part * (Q.T @ data.Y)))

@@ -23,13 +23,12 @@ from paper.blackjack import (
     play,
 )
 from paper.figures import curves, panels, states_axis
-from paper.q_iteration import CompactGroupLasso, CompactLassos, timed_fit
-from paper.statistics import cross_table, means, model_table, paired_difference, pm, seconds
+from paper.q_iteration import CompactGroupLasso, CompactLassos, learned, model_table
+from paper.statistics import cross_table, means, paired_difference, pm
 from paper.study import Job, Record, Study, replicated
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.report.document import Block, Picture, Section, Table, Text
-from thinrank.rl import MultiTaskFQI
 
 _STATES, _QUICK_STATES = (250, 1000, 4000), (150, 300)
 _QUICK_METHODS = ("GDT", "ridge", "pooled")
@@ -62,15 +61,11 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
 """Regressors by name; "pooled" treats all games as one."""
 
 _BASELINES = ("lasso", "group lasso", "ridge", "pooled")
-_COLUMNS: dict[str, Any] = {
-    "active rows": ("active", "{:.1f}".format),
-    "rank": ("rank", "{:.1f}".format),
-    "seconds": ("seconds", seconds),
-}
 _FIELDS = {"edge_exact": "infinite decks, exact", "edge_played": "two decks, played"}
 
 
-def cells(quick: bool) -> list[Record]:
+@replicated(72_000, full=10, small=1)
+def jobs(quick: bool) -> list[Record]:
     methods = [name for name in REGRESSORS if not quick or name in _QUICK_METHODS]
     cell: Record = {"decks": [2, None], "dealer_stays": [16, 17, 18], "hands": 200_000}
     if quick:
@@ -87,17 +82,9 @@ def run(job: Job) -> list[Record]:
     policies = {"optimum": [optimal_policy(task) for task in infinite]}
     about: dict[str, Record] = {"optimum": {}}
     for name in job.cell["methods"]:
-        fqi = MultiTaskFQI(
-            features,
-            Blackjack.n_actions,
-            1.0,
-            REGRESSORS[name](),
-            n_iterations=_ITERATIONS,
-            pooled=name == "pooled",
-            tune_at=_TUNE_AT,
-            random_state=job.seed,
-        )
-        about[name] = timed_fit(fqi, tasks, states)
+        given = features, Blackjack.n_actions, 1.0, REGRESSORS[name]()
+        options = {"n_iterations": _ITERATIONS, "tune_at": _TUNE_AT, "random_state": job.seed}
+        fqi, about[name] = learned(name, tasks, states, *given, **options)
         policies[name] = [fqi.policy(task) for task in range(len(tasks))]
     edges = _edges(tasks, policies, job)
     sizes = {"features": features.n_features, "tasks": len(tasks)}
@@ -108,7 +95,7 @@ def run(job: Job) -> list[Record]:
 def _edges(
     tasks: tuple[Blackjack, ...], policies: dict[str, list[Policy]], job: Job
 ) -> dict[str, Record]:
-    """Return the house edges of each method: exact for infinite decks, by playing for others.
+    """House edges of each method: exact for infinite decks, by playing for others.
 
     All methods play the same initial hands; the cards that follow differ. The standard game has
     infinite decks and a dealer who stays at every 17.
@@ -178,7 +165,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "here and bad at the others."
         ),
         Section("Models and seconds"),
-        model_table(records[records["method"] != "optimum"], _COLUMNS),
+        model_table(records[records["method"] != "optimum"]),
     ]
 
 
@@ -221,12 +208,6 @@ def _plot(records: pd.DataFrame) -> Any:
     return figure
 
 
-STUDIES = (
-    Study(
-        "rl-blackjack",
-        "Blackjack: games with different rules, learned together",
-        replicated(72_000, (10, 1), cells),
-        run,
-        page,
-    ),
-)
+_TITLE = "Blackjack: games with different rules, learned together"
+
+STUDIES = (Study("rl-blackjack", _TITLE, jobs, run, page),)

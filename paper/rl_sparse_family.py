@@ -23,15 +23,15 @@ from paper.q_iteration import (
     CompactLassos,
     RefittedGroupLasso,
     RefittedLassos,
-    timed_fit,
+    learned,
+    model_table,
 )
-from paper.statistics import cross_table, means, model_table, seconds
+from paper.statistics import cross_table, means
 from paper.study import Finding, Job, Record, Study, replicated
 from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.plot.canvas import log_scale
 from thinrank.report.document import Block, Picture, Section, Table, Text
-from thinrank.rl.fqi import MultiTaskFQI
 
 _STATES, _QUICK_STATES, _EXTRA_STATES = (20, 40, 80, 160, 320), (40, 80), (40, 160)
 _FAMILIES: dict[str, Callable[..., Family]] = {
@@ -73,8 +73,8 @@ def _cells(family: str, states: Sequence[int], quick: bool) -> list[Record]:
 
 
 def jobs(quick: bool) -> list[Job]:
-    linear = replicated(71_000, (20, 1), partial(_cells, "linear", _STATES))
-    constructed = replicated(71_000, (5, 0), partial(_cells, "constructed", _EXTRA_STATES))
+    linear = replicated(71_000, 20, 1)(partial(_cells, "linear", _STATES))
+    constructed = replicated(71_000, 5, 0)(partial(_cells, "constructed", _EXTRA_STATES))
     return [*linear(quick), *constructed(quick)]
 
 
@@ -84,17 +84,10 @@ def run(job: Job) -> list[Record]:
     everywhere = np.arange(family.tasks[0].n_states)
     rng = np.random.default_rng([job.seed, 1])
     states = rng.choice(everywhere, job.cell["states"], replace=False)
-    fqi = MultiTaskFQI(
-        family.features,
-        _SIZES["n_actions"],
-        _DISCOUNT,
-        METHODS[job.cell["method"]](),
-        n_iterations=_ITERATIONS,
-        pooled=job.cell["method"] == "pooled",
-        tune_at=_TUNE_AT,
-        random_state=job.seed,
-    )
-    model = timed_fit(fqi, family.tasks, states)
+    method = job.cell["method"]
+    given = family.features, _SIZES["n_actions"], _DISCOUNT, METHODS[method]()
+    options = {"n_iterations": _ITERATIONS, "tune_at": _TUNE_AT, "random_state": job.seed}
+    fqi, model = learned(method, family.tasks, states, *given, **options)
     tasks = range(_SIZES["n_tasks"])
     policies = [fqi.policy(task) for task in tasks]
     values = np.stack([fqi.q_values(task, everywhere) for task in tasks])
@@ -112,13 +105,6 @@ def run(job: Job) -> list[Record]:
 
 _BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")
 _AT = 40  # number of design states at which GDT is compared with the baselines
-
-_COLUMNS: dict[str, Any] = {
-    "error of Q̂": ("q_error", "{:.3g}".format),
-    "active rows": ("active", "{:.1f}".format),
-    "rank": ("rank", "{:.1f}".format),
-    "CPU seconds": ("seconds", seconds),
-}
 
 Curve = dict[int, float]
 """Mean value error by number of design states."""
@@ -165,7 +151,7 @@ def page(records: pd.DataFrame) -> list[Block]:
             "some n on, so the error of the policies may fall faster than the bound."
         ),
         Section("Models and seconds"),
-        model_table(linear, _COLUMNS),
+        model_table(linear, q_error=("error of Q̂", "{:.3g}".format)),
     ]
     other = records[records["family"] == "constructed"]
     if other.empty:
@@ -285,13 +271,6 @@ def falls_as_bounded(records: pd.DataFrame) -> Finding:
     return found <= -1 + 1e-9, told
 
 
-STUDIES = (
-    Study(
-        "rl-sparse-family",
-        "Reinforcement learning: the gain from shared structure",
-        jobs,
-        run,
-        page,
-        claims=(falls_as_bounded,),
-    ),
-)
+_TITLE = "Reinforcement learning: the gain from shared structure"
+
+STUDIES = (Study("rl-sparse-family", _TITLE, jobs, run, page, (falls_as_bounded,)),)

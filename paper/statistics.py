@@ -1,14 +1,23 @@
-"""Statistics over replications, the tables made from them, and how numbers are formatted."""
+"""Statistics over replications, those that the paper prints, tables of both, and formats."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from thinrank.report.document import Table
+
+
+@cache
+def printed() -> dict[str, Any]:
+    """Return ``printed.json``: tables 1 to 4, running times and the Norwegian paper data."""
+    return dict(json.loads(Path(__file__).with_name("printed.json").read_text(encoding="utf-8")))
 
 
 def means(records: pd.DataFrame, by: str | list[str], field: str) -> pd.DataFrame:
@@ -78,17 +87,6 @@ def cross_table(
 
     body = [(str(row), *(cell(row, column) for column in across)) for row in down]
     return Table((corner or rows, *map(title, across)), list(body))
-
-
-def model_table(records: pd.DataFrame, columns: dict[str, Any]) -> Table:
-    """Means by method and number of states; columns by heading: a field, and how to show it."""
-    found = records.groupby(["method", "states"])[[field for field, _ in columns.values()]].mean()
-    rows = [
-        (method, str(n), *(show(row[field]) for field, show in columns.values()))
-        for method in records["method"].unique()
-        for n, row in found.loc[method].iterrows()
-    ]
-    return Table(("method", "states", *columns), list(rows))
 
 
 def paired_difference(

@@ -80,17 +80,18 @@ class Study:
 
 
 def replicated(
-    seed: int, counts: tuple[int, int], cells: Callable[[bool], list[Record]]
-) -> Callable[[bool], list[Job]]:
-    """The jobs of a study with the same seeds in every cell, from a first seed on.
+    seed: int, full: int, small: int
+) -> Callable[[Callable[[bool], list[Record]]], Callable[[bool], list[Job]]]:
+    """Turn a function that lists cells into one that lists jobs, with the same seeds in every cell.
 
-    ``counts``: numbers of seeds, in full and in the small version. They are outermost, so that the
-    first replication of every cell is finished early. ``cells(quick)``: the cells, in the order of
-    the page.
+    ``full``, ``small``: numbers of seeds of the two versions, from ``seed`` on. They are outermost,
+    so that the first replication of every cell is finished early.
     """
-    return lambda quick: [
-        Job(cell, seed + i) for i in range(counts[quick]) for cell in cells(quick)
-    ]
+    return lambda cells: (
+        lambda quick: [
+            Job(cell, seed + i) for i in range(small if quick else full) for cell in cells(quick)
+        ]
+    )
 
 
 def run_study(

@@ -13,9 +13,9 @@ from paper.blackjack import (
     design_states,
     edge_of,
     exact_house_edge,
+    exact_q,
     make_family,
     optimal_policy,
-    optimal_q,
     play,
 )
 
@@ -36,8 +36,8 @@ def never_bust(states):
 
 def staying_at_16(rules, shown):
     """The expected reward of a hand of 16, which wins only if the dealer loses."""
-    reward, ahead = Blackjack(rules).expect(state(16, 0, shown), STAY, lambda s: np.zeros(len(s)))
-    return float(reward[0] + ahead[0])
+    hand = (all_states()[:, :3] == [16, 0, shown]).all(axis=1)
+    return exact_q(Blackjack(rules))[hand, STAY].item()
 
 
 def test_chances_of_the_dealer():
@@ -116,8 +116,8 @@ def test_cards_gone_when_a_hand_begins():
     assert (seen <= [8] * 9 + [32]).all()
     half = seen[gone == 27, -1]  # hypergeometric: its variance has the factor (N − n)/(N − 1)
     assert half.var() == pytest.approx(30 * (4 / 13) * (9 / 13) * 74 / 103, rel=0.2)
-    with pytest.raises(ValueError, match="expectations need infinitely many decks"):
-        task.expect(states, HIT, len)
+    with pytest.raises(ValueError, match="exact values need infinitely many decks"):
+        exact_q(task)
 
 
 def test_hand_features_span_every_function_of_the_hand():
@@ -146,4 +146,4 @@ def test_learned_policies_are_near_the_optimum():
     for index, task in enumerate(tasks):
         best = exact_house_edge(task, optimal_policy(task))
         assert best <= exact_house_edge(task, fqi.policy(index)) < best + 0.01
-        assert np.all(optimal_q(task).max(axis=1) <= 1)
+        assert np.all(exact_q(task).max(axis=1) <= 1)

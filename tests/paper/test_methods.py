@@ -11,21 +11,21 @@ from paper.q_iteration import (
 )
 
 import thinrank as tr
-from paper import methods, simulation
+from paper import methods, simulations
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
 
 LITERAL = {"fit_intercept": False, "standardize": False}
 
 
 def test_errors_have_unit_variance():
-    for distribution in simulation.DISTRIBUTIONS:
-        errors = simulation.errors(np.random.default_rng(0), (200, 500), distribution)
+    for distribution in simulations.DISTRIBUTIONS:
+        errors = simulations.errors(np.random.default_rng(0), (200, 500), distribution)
         assert abs(errors.mean()) < 0.02
         assert errors.var() == pytest.approx(1, abs=0.1)
 
 
 def test_draws_differ_in_their_errors_alone():
-    one, other = (simulation.draw("row_weak", 3, name) for name in ("normal", "uniform"))
+    one, other = (simulations.draw("row_weak", 3, name) for name in ("normal", "uniform"))
     np.testing.assert_array_equal(one.X, other.X)
     np.testing.assert_array_equal(one.truth.theta, other.truth.theta)
     assert one.column_sizes == (None,)
@@ -33,7 +33,7 @@ def test_draws_differ_in_their_errors_alone():
 
 
 def test_quick_methods_on_one_draw():
-    task = simulation.draw("twoway_strong", 0)
+    task = simulations.draw("twoway_strong", 0)
     answers = methods.fit_methods(task, ["pursuit", "JRRS", "oracle", "null"])
     scores = {name: score_coefficients(a.theta, task) for name, a in answers.items()}
     assert scores["oracle"]["spectral"] < 0.1
@@ -84,7 +84,7 @@ def test_compact_data_have_the_same_solution(compact, usual, penalty):
 
 @pytest.fixture
 def perfect():
-    return simulation.draw("twoway_strong", 0)
+    return simulations.draw("twoway_strong", 0)
 
 
 def test_scores_of_the_truth_and_of_zero(perfect):

@@ -63,7 +63,7 @@ def test_other_actions_are_refused(space):
 def test_what_is_missing_is_said(monkeypatch):
     with pytest.raises(ValueError, match=r"is not an environment of Gymnasium .*fit_batch"):
         log_episodes("classic/cartpole-v0")
-    with pytest.raises(ValueError, match="n_episodes must be at least 1"):
+    with pytest.raises(ValueError, match="n_episodes must be a positive integer"):
         log_episodes("CartPole-v1", n_episodes=0)
     with pytest.raises(ValueError, match="policy must return actions from 0 to 1, got -1"):
         log_episodes("CartPole-v1", lambda state: -1)

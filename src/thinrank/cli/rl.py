@@ -146,11 +146,11 @@ def _rows(
     read: dict[str, tuple[Transitions, list[str]]], values: list[PolicyValue], discount: float
 ) -> list[tuple[str, ...]]:
     """Task, transitions, episodes, return of the log, and value of the policy with interval."""
+    from thinrank.rl.policy_values import episode_returns
+
     rows: list[tuple[str, ...]] = []
     for (name, (log, _)), value in zip(read.items(), values, strict=True):
-        first = np.unique(log.episodes, return_index=True)[1]
-        weights = discount ** (np.arange(len(log)) - first[log.episodes])
-        logged = weights @ log.rewards / len(first)
+        logged = episode_returns(log, discount)
         told = f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
-        rows.append((name, str(len(log)), str(len(first)), f"{logged:.4g}", told))
+        rows.append((name, str(len(log)), str(len(logged)), f"{logged.mean():.4g}", told))
     return rows

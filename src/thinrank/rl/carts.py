@@ -27,11 +27,10 @@ class Carts:
         for _ in range(20):
             actions = rng.integers(3, size=episodes)
             rewards, after = self._driven(task, states, actions, rng)
-            never = np.zeros(episodes, dtype=bool)
-            parts.append((states, actions, rewards, after, never, np.arange(episodes)))
+            parts.append((states, actions, rewards, after))
             states = after
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        states, actions, rewards, after, never, numbers = columns
+        states, actions, rewards, after = map(np.concatenate, zip(*parts, strict=True))
+        never, numbers = np.zeros(len(states), dtype=bool), np.tile(np.arange(episodes), 20)
         return Transitions(states, actions, rewards, after, never, episodes=numbers)
 
     def value(self, policy: Callable[[int], Any], discount: float) -> float:

@@ -19,7 +19,6 @@ from thinrank.core.progress import with_progress_bar
 from thinrank.core.result import RecordList
 from thinrank.minimize import seed_from
 from thinrank.rl.action_values import ActionValues, GreedyPolicy, LinearValues
-from thinrank.rl.common_part import CommonPartRegression
 from thinrank.rl.features import Features, default_features
 from thinrank.rl.gym import is_environment, log_episodes
 from thinrank.rl.minari import from_minari, is_minari
@@ -111,8 +110,7 @@ class MultiTaskFQI(BaseEstimator):
         The discount γ in (0, 1], one for all tasks or one per task; 1 only for episodic tasks.
     regressor : regressor, default=None
         Fits Θ to the targets. If None, :class:`~thinrank.rl.CommonPart` with automatic sizes. Any
-        estimator or baseline of thinrank is allowed, and any regressor of scikit-learn, which is
-        fitted separately for each task and action; see Notes.
+        estimator or baseline of thinrank and any regressor of scikit-learn is allowed; see Notes.
     n_iterations : int, default=50
         Largest number of iterations.
     pooled : bool, default=False
@@ -123,33 +121,31 @@ class MultiTaskFQI(BaseEstimator):
         Whether every episode ends, for all tasks or per task. If None, the attribute ``episodic``
         of each task, or False if there is none.
     tune_at : "every", "doubling" or collection of int, default="every"
-        The iterations in which automatic parameters of the regressor are chosen; the other
-        iterations use the last choice. "doubling" means iterations 1, 2, 4, 8 and so on. Only for
-        regressors with ``best_params_``; the default regressor chooses once, before the iterations.
+        The iterations in which automatic parameters of the regressor are chosen; the others use
+        the last choice. "doubling" means iterations 1, 2, 4, 8 and so on. Only for regressors with
+        ``best_params_``; the default regressor chooses once, before the iterations.
     warm_start : bool, default=True
         Whether a regression with ``start="auto"`` starts from the last solution.
     tol : float, default=0.0
-        Stop when the relative change of Q (root mean square at the design pairs) is below this.
-        With new samples in every iteration, the change does not fall below their noise.
+        Stop when the relative change of Q (root mean square at the design pairs) is below this;
+        with new samples in every iteration it does not fall below their noise.
     random_state : int, RandomState, Generator or None, default=None
         Seed of samples and folds; None for a fixed seed.
     verbose : int, default=0
         Whether to show a progress bar on standard error.
     callback : callable, default=None
-        Called with the :class:`~thinrank.rl.QRecord` of each iteration; returning True stops the
-        fit.
+        Called with the :class:`~thinrank.rl.QRecord` of each iteration; True stops the fit.
 
     Attributes
     ----------
     factors_ : Factors
-        Factors of Θ.
+        Factors of Θ; not if the regressor is not linear.
     theta_ : ndarray of shape (n_actions * n_features, n_tasks)
         Θ as a dense array; the rows are ordered action by action.
     intercept_ : ndarray of shape (n_actions, n_tasks)
         Zero unless the regressor fits an intercept.
     values_ : LinearValues or PredictedValues
-        The action values Q. PredictedValues if the regressor is not linear; then there are no
-        ``factors_``.
+        The action values Q; PredictedValues if the regressor is not linear.
     history_ : QHistory
         One record per iteration: Bellman residual, change of Q, rows, rank, seconds.
     n_iterations_, n_tasks_ : int
@@ -350,12 +346,10 @@ class MultiTaskFQI(BaseEstimator):
         self, targets: Targets, features: Features, seed: int, state_shape: tuple[int, ...]
     ) -> MultiTaskFQI:
         """Alternate between computing targets and fitting a regression."""
-        rows, keep = targets.rows, self.warm_start
+        rows = targets.rows
         regression = as_regression(
-            self.regressor, features, pooled=self.pooled, warm_start=keep, seed=seed
+            self.regressor, features, targets, self.pooled, self.warm_start, seed
         )
-        if isinstance(regression, CommonPartRegression):
-            regression.prepare(targets)
         self.best_params_: dict[str, Any] | None = getattr(regression, "best_params", None)
         values: ActionValues = LinearValues.zero(features, rows.shape)
         fitted, history, began = rows.values(values), QHistory(), time.perf_counter()
@@ -367,20 +361,23 @@ class MultiTaskFQI(BaseEstimator):
                 y = targets.under(values)
                 _check_size(y, iteration)
                 sampled = time.perf_counter()
-                values = regression.fit(rows, y, _tunes(self.tune_at, iteration))
+                values = regression.fit(y, _tunes(self.tune_at, iteration))
                 before, fitted = fitted, rows.values(values)
                 squares, ones = (y - before) ** 2, np.ones_like(y)
                 end = time.perf_counter()
-                factors = values.factors if isinstance(values, LinearValues) else None
+                support = rank = None
+                if isinstance(values, LinearValues):
+                    support = np.asarray(values.factors.row_support)
+                    rank = values.factors.rank
                 record = QRecord(
                     iteration=iteration,
                     bellman_residual=_root_mean_square(y - before),
                     bellman_residuals=np.sqrt(rows.task_sums(squares) / rows.task_sums(ones)),
                     misfit=_root_mean_square(y - fitted),
                     change=_root_mean_square(fitted - before),
-                    rows=None if factors is None else len(factors.row_support),
-                    rank=None if factors is None else factors.rank,
-                    row_support=None if factors is None else np.asarray(factors.row_support),
+                    rows=None if support is None else len(support),
+                    rank=rank,
+                    row_support=support,
                     seconds_targets=sampled - start,
                     seconds_regression=end - sampled,
                     seconds=end - began,

@@ -6,13 +6,14 @@ is installed by ``pip install 'thinrank[rl]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import positive_integer
 from thinrank.core.imports import import_optional
 from thinrank.rl.transitions import Transitions
 
@@ -51,14 +52,13 @@ def log_episodes(
     >>> from thinrank.rl.gym import log_episodes
     >>> log = log_episodes("CartPole-v1", n_episodes=3)  # doctest: +SKIP
     """
-    if not isinstance(n_episodes, Integral) or n_episodes < 1:
-        raise ValueError(f"n_episodes must be at least 1, got {n_episodes!r}")
+    n_episodes = positive_integer("n_episodes", n_episodes)
     if policy is not None and not callable(policy):
         raise TypeError(f"policy must be a function of states or None, got {policy!r}")
     rng, steps = np.random.default_rng(seed), []
     with _opened(env) as environment:
         actions = _actions(environment.action_space)
-        for number in range(int(n_episodes)):
+        for number in range(n_episodes):
             state, _ = environment.reset(seed=None if number else seed)
             over = False
             while not over:
@@ -72,9 +72,8 @@ def log_episodes(
                 after = np.array(state)
                 steps.append((seen, action, float(reward), after, bool(terminated), number))
                 over = terminated or truncated
-    columns = map(np.array, zip(*steps, strict=True))
-    *transitions, episodes = columns
-    return Transitions(*transitions, episodes=episodes)
+    states, taken, rewards, after, ended, episodes = map(np.array, zip(*steps, strict=True))
+    return Transitions(states, taken, rewards, after, ended, episodes=episodes)
 
 
 def is_environment(candidate: Any) -> bool:
@@ -99,21 +98,15 @@ def _actions(space: Any) -> list[Any]:
     return [np.full(space.shape, level, dtype=space.dtype) for level in levels]
 
 
-@contextmanager
-def _opened(env: Any) -> Iterator[Any]:
+def _opened(env: Any) -> AbstractContextManager[Any]:
     """The given environment, or one that is created by its name and closed afterwards."""
     if not isinstance(env, str):
-        yield env
-        return
+        return nullcontext(env)
     gymnasium = import_optional("gymnasium")
     try:
-        made = gymnasium.make(env)
+        return closing(gymnasium.make(env))
     except gymnasium.error.Error as error:
         raise ValueError(
             f"{env!r} is not an environment of Gymnasium ({error}); fit_batch learns from logs, "
             "such as datasets of Minari"
         ) from error
-    try:
-        yield made
-    finally:
-        made.close()

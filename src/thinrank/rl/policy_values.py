@@ -87,9 +87,7 @@ def evaluate(
     >>> tr.rl.evaluate("CartPole-v1", lambda state: int(state[2] > 0))  # doctest: +SKIP
     """
     _check(discount, level)
-    log = log_episodes(env, policy, n_episodes, seed)
-    steps = np.arange(len(log)) - _first_rows(log)[log.episodes]
-    returns = np.bincount(log.episodes, discount ** steps.astype(float) * log.rewards)
+    returns = episode_returns(log_episodes(env, policy, n_episodes, seed), discount)
     n, mean, error = len(returns), float(np.mean(returns)), np.inf
     if n > 1:
         error = float(student.ppf(0.5 + level / 2, n - 1) * np.std(returns, ddof=1) / n**0.5)
@@ -211,6 +209,12 @@ def fitted_q_evaluation(
     method = "fitted Q evaluation"
     note = "The interval does not contain the error of the linear model."
     return PolicyValue(estimate, low, high, level, episodes, method, np.zeros(0), note)
+
+
+def episode_returns(log: Transitions, discount: float) -> np.ndarray:
+    """The discounted return of every logged episode."""
+    steps = np.arange(len(log)) - _first_rows(log)[log.episodes]
+    return np.bincount(log.episodes, discount ** steps.astype(float) * log.rewards)
 
 
 def _actions(answer: Any, count: int, n_actions: int) -> np.ndarray:

@@ -1,13 +1,8 @@
 """How a regressor is fitted to targets at state-action pairs.
 
-X is block diagonal over the actions. There are four ways to fit:
-
-- By default, a common part of all tasks and deviations: :mod:`thinrank.rl.common_part`.
-- Estimators of thinrank share rank and rows over tasks and actions: one fit on X, as a Design, or
-  of :class:`thinrank.losses.PerTask` if tasks have rows of their own.
-- Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ: one fit
-  per action with all tasks as responses, and penalties and ranks for every action.
-- Regressors of scikit-learn share nothing: one fit per task and action.
+X is block diagonal over the actions. By default, tasks have a common part and deviations. Other
+estimators of thinrank are fitted to X at once, baselines to every action, since their penalties are
+sums over the rows of Θ, and regressors of scikit-learn to every task and action.
 """
 
 from __future__ import annotations
@@ -26,75 +21,66 @@ from thinrank.core.result import Sizes
 from thinrank.designs import take_rows
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.fit import automatic_ridges
+from thinrank.estimators.fit import SIZES, automatic_ridges
 from thinrank.losses import PerTask
 from thinrank.minimize import as_solver, as_start, minimize, seed_from
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.common_part import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
-from thinrank.rl.targets import Rows
+from thinrank.rl.targets import Rows, Targets
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import TaskSplit
 from thinrank.solvers import Pursuit
 
-# Parameters with the values of an axis of the search, in the regressor and in that with grids.
-_AXES = {
-    "ranks": ("rank", "ranks"),
-    "rows": ("row_sparsity", "row_sparsities"),
-    "columns": ("column_sparsity", "column_sparsities"),
-    "ridges": ("ridge", "ridges"),
-}
-
 
 class Regression(Protocol):
-    """A regressor and what it keeps from one iteration to the next."""
+    """A regressor, its rows, and what it keeps from one iteration to the next."""
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit to targets; automatic parameters are chosen again if ``tune``, otherwise kept."""
         ...
 
 
 def as_regression(
-    regressor: Any, features: Features, *, pooled: bool, warm_start: bool, seed: int
+    regressor: Any, features: Features, targets: Targets, pooled: bool, warm_start: bool, seed: int
 ) -> Regression:
     """How to fit a regressor; see the docstring of this module."""
-    if regressor is None:
-        regressor = CommonPart()
-    if isinstance(regressor, CommonPart):
-        return CommonPartRegression(regressor, features, pooled, seed)
+    rows = targets.rows
+    if regressor is None or isinstance(regressor, CommonPart):
+        return CommonPartRegression(regressor or CommonPart(), features, targets, pooled, seed)
     for method in ("fit", "predict", "get_params"):
         if isinstance(regressor, type) or not hasattr(regressor, method):
             raise TypeError(
                 "regressor must be a regressor of thinrank or scikit-learn, "
                 f"got {regressor!r} without a method {method}"
             )
+    used = Rows(rows.blocks, 1, rows.episodes) if pooled else rows
     found: Regression
-    if isinstance(regressor, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
-        found = JointRegression(regressor, features, warm_start, seed)
+    if not isinstance(regressor, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
+        found = BlockwiseRegression(regressor, features, used)
+    elif used.owner is None:
+        found = JointRegression(regressor, features, used, warm_start, seed)
     else:
-        together = isinstance(regressor, FactorRegressor)
-        found = BlockwiseRegression(regressor, features, together)
-    return PooledRegression(found) if pooled else found
+        found = OwnRowsRegression(regressor, features, used, warm_start)
+    return PooledRegression(found, rows) if pooled else found
 
 
 class JointRegression:
     """One fit to all tasks and actions, on the block-diagonal design."""
 
-    def __init__(self, regressor: Any, features: Features, warm_start: bool, seed: int) -> None:
-        self._regressor, self._features = regressor, features
+    def __init__(
+        self, regressor: Any, features: Features, rows: Rows, warm_start: bool, seed: int
+    ) -> None:
+        self._regressor, self._features, self._rows = regressor, features, rows
         self._warm_start, self._seed = warm_start, seed
         self._settled: Any = None
         self._before: Factors | None = None
-        self._own: OwnRowsRegression | None = None
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
-        if rows.owner is not None:
-            if self._own is None:
-                self._own = OwnRowsRegression(self._regressor, self._features, self._warm_start)
-            return self._own.fit(rows, targets, tune)
+        rows = self._rows
         est = clone(self._regressor if tune or self._settled is None else self._settled)
         parameters = est.get_params(deep=False)
         if isinstance(parameters.get("cv"), (int, np.integer)):
@@ -116,22 +102,21 @@ class OwnRowsRegression:
     on the training rows are defined for tasks with common rows only.
     """
 
-    def __init__(self, regressor: Any, features: Features, warm_start: bool) -> None:
-        self._grids = isinstance(regressor, SparseReducedRankRegressorCV)
-        self._given, self._features = regressor.get_params(deep=False), features
-        if self._given["standardize"] or self._given["fit_intercept"]:
+    def __init__(self, regressor: Any, features: Features, rows: Rows, warm_start: bool) -> None:
+        if regressor.standardize or regressor.fit_intercept:
             raise _cannot_take_own_rows(regressor)
-        self._warm_start = warm_start and is_auto(self._given["start"])
+        self._regressor, self._features, self._rows = regressor, features, rows
+        self._warm_start = warm_start and is_auto(regressor.start)
         self._chosen: Sizes | None = None
         self._before: Factors | None = None
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
-        given, loss = self._given, _loss(rows, targets)
-        tol = given["tol"] if isinstance(given["solver"], str) else None
-        solver = as_solver(given["solver"], given["max_iter"], tol, loss)
+        given, rows, loss = self._regressor, self._rows, self._loss(targets)
+        tol = given.tol if isinstance(given.solver, str) else None
+        solver = as_solver(given.solver, given.max_iter, tol, loss)
         if self._chosen is None or tune:
-            self._chosen = self._choose(rows, targets, loss, solver)
+            self._chosen = self._choose(targets, loss, solver)
         sizes, found = self._chosen, Factors.zero(loss.shape, like=loss.prototype)
         if sizes.rank == 0:
             self._chosen = None  # must not be kept for later iterations
@@ -141,48 +126,47 @@ class OwnRowsRegression:
                 rank=sizes.rank,
                 row_sparsity=sizes.rows,
                 column_sparsity=sizes.columns,
-                start=given["start"] if self._before is None else self._before,
+                start=given.start if self._before is None else self._before,
                 solver=solver,
-                random_state=given["random_state"],
-                callback=given["callback"],
+                random_state=given.random_state,
+                callback=given.callback,
             ).factors
         self._before = found if found.rank and self._warm_start else None
         return LinearValues(self._features, found, np.zeros((len(rows.blocks), rows.n_tasks)))
 
-    def _choose(self, rows: Rows, targets: np.ndarray, loss: PerTask, solver: Solver) -> Sizes:
+    def _loss(self, targets: np.ndarray, part: Any = None) -> PerTask:
+        """The loss at all rows, or at some of them."""
+        X: Any = self._rows.design
+        owner = np.asarray(self._rows.owner)
+        if part is not None:
+            X, targets, owner = take_rows(X, part), targets[part], owner[part]
+        return PerTask(X, targets, owner, self._rows.n_tasks)
+
+    def _choose(self, targets: np.ndarray, loss: PerTask, solver: Solver) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""
-        given = self._given
-        folds = int(given["cv"]) if isinstance(given["cv"], (int, np.integer)) else 5
+        given, grid = self._regressor, self._regressor._grid()
+        if grid is None:  # all are given; no ridge unless there is one, as in the regressor
+            ridge = 0.0 if is_auto(given.ridge) else given.ridge
+            grid = [[value] for value in (*(getattr(given, name) for name in SIZES), ridge)]
+        axes = dict(zip(("ranks", "rows", "columns", "ridges"), grid, strict=True))
+        if axes["ridges"] is None:
+            axes["ridges"] = automatic_ridges(loss.row_scales() ** 2)
+        folds = int(given.cv) if isinstance(given.cv, (int, np.integer)) else 5
         samples = max(loss.samples * (1 - 1 / folds), 1.0)
-        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **self._axes(loss))
-        only = space.exhaustive
-        if only is not None and len(only) == 1:
-            return only[0]
-        seed = seed_from(given["random_state"])
-        start = as_start(given["start"], solver.exchanges_rows)
+        space = make_space(loss.shape, samples, thick=True, exchanges=(True,), **axes)
+        if space.exhaustive is not None and len(space.exhaustive) == 1:
+            return space.exhaustive[0]
+        seed, start = seed_from(given.random_state), as_start(given.start, solver.exchanges_rows)
         splits = [
-            TaskSplit(_loss(rows, targets, train), _loss(rows, targets, held_out), start, seed)
-            for train, held_out in rows.folds(folds, seed)
+            TaskSplit(self._loss(targets, train), self._loss(targets, held_out), start, seed)
+            for train, held_out in self._rows.folds(folds, seed)
         ]
         if isinstance(solver, Pursuit):  # held-out losses of models differ by more
             solver = replace(solver, tol=max(solver.tol, 1e-4))
-        rule = check_refit_rule(given["refit_rule"])
-        callback = given["callback"]
-        search = Search([splits], space, rule=rule, rows=0, solver=solver, callback=callback)
+        options: dict[str, Any] = {"rule": check_refit_rule(given.refit_rule), "rows": 0}
+        search = Search([splits], space, solver=solver, callback=given.callback, **options)
         search.run()
         return search.chosen.sizes
-
-    def _axes(self, loss: PerTask) -> dict[str, Any]:
-        """Values to choose from; None for all ranks, rows or columns."""
-        axes: dict[str, Any] = {}
-        for axis, (name, names) in _AXES.items():
-            value = self._given[names if self._grids else name]
-            axes[axis] = value if self._grids else None if is_auto(value) else [value]
-        if axes["ridges"] is None:
-            given = not self._grids and None not in (axes["ranks"], axes["rows"], axes["columns"])
-            # no ridge, as in the regressor with given sizes
-            axes["ridges"] = [0.0] if given else automatic_ridges(loss.row_scales() ** 2)
-        return axes
 
 
 class BlockwiseRegression:
@@ -191,15 +175,17 @@ class BlockwiseRegression:
     The regressors are the same objects in all iterations, for ``warm_start=True`` of scikit-learn.
     """
 
-    def __init__(self, regressor: Any, features: Features, together: bool) -> None:
-        self._regressor, self._features, self._together = regressor, features, together
+    def __init__(self, regressor: Any, features: Features, rows: Rows) -> None:
+        self._regressor, self._features, self._rows = regressor, features, rows
+        self._together = isinstance(regressor, FactorRegressor)
+        if rows.owner is not None and self._together:
+            raise _cannot_take_own_rows(regressor)
         self._fitted: dict[tuple[int, int], Any] = {}
         self._settled: dict[tuple[int, int], Any] = {}
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit one block after another."""
-        if rows.owner is not None and self._together:
-            raise _cannot_take_own_rows(self._regressor)
+        rows = self._rows
         groups = 1 if self._together else rows.n_tasks
         actions, width = len(rows.blocks), rows.n_features
         theta = np.zeros((actions, width, rows.n_tasks))
@@ -208,7 +194,7 @@ class BlockwiseRegression:
         for group in range(groups):
             columns = slice(None) if self._together else slice(group, group + 1)
             for action in range(actions):
-                X, Y = self._data(rows, targets, group, action)
+                X, Y = self._data(targets, group, action)
                 est = self._fit_one((group, action), X, Y, tune)
                 linear = linear and _is_linear(est, X)
                 if linear:
@@ -221,9 +207,8 @@ class BlockwiseRegression:
         each = [[self._fitted[group, a] for a in range(actions)] for group in range(groups)]
         return PredictedValues(self._features, each)
 
-    def _data(
-        self, rows: Rows, targets: np.ndarray, group: int, action: int
-    ) -> tuple[Any, np.ndarray]:
+    def _data(self, targets: np.ndarray, group: int, action: int) -> tuple[Any, np.ndarray]:
+        rows = self._rows
         block, where = rows.blocks[action], rows.ranges[action]
         if self._together:
             return block, targets[where]
@@ -256,24 +241,13 @@ class BlockwiseRegression:
 class PooledRegression:
     """All tasks as one; if they share their rows, the response is the mean over the tasks."""
 
-    def __init__(self, inner: Regression) -> None:
-        self._inner = inner
-        self._rows: Rows | None = None  # kept, because its design caches results
+    def __init__(self, inner: Regression, rows: Rows) -> None:
+        self._inner, self._rows = inner, rows
 
-    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+    def fit(self, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit the coefficients of one task, and use them for all tasks."""
-        if self._rows is None or self._rows.blocks is not rows.blocks:
-            self._rows = Rows(rows.blocks, 1, rows.episodes)
-        single = targets.mean(axis=1) if rows.owner is None else targets
-        return self._inner.fit(self._rows, single[:, None], tune).repeated(rows.n_tasks)
-
-
-def _loss(rows: Rows, targets: np.ndarray, part: np.ndarray | None = None) -> PerTask:
-    """The loss at all rows, or at some of them."""
-    X, owner = rows.design, np.asarray(rows.owner)
-    if part is not None:
-        return PerTask(take_rows(X, part), targets[part], owner[part], rows.n_tasks)
-    return PerTask(X, targets, owner, rows.n_tasks)
+        single = targets.mean(axis=1) if self._rows.owner is None else targets
+        return self._inner.fit(single[:, None], tune).repeated(self._rows.n_tasks)
 
 
 def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:

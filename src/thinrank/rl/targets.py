@@ -18,8 +18,8 @@ from thinrank.rl.transitions import Transitions
 
 LARGEST = 1e100
 """Larger values count as divergence. Their squares do not overflow yet."""
-# Trial iterations hold the features of all next states, at most this number of them (400 MB).
-_MAX_TRIAL_CELLS = 50_000_000
+MAX_CELLS = 200_000_000
+"""Largest number of cells of the dense features of an action: 1.6 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +199,10 @@ class GenerativeTargets:
         return np.stack(columns, axis=1)
 
     def fixed(self) -> FixedTargets:
-        """One sample at the design states, or at some of them if there are many."""
+        """One sample at the design states, or at some of them if features take above 400 MB."""
         actions, width, tasks = self.rows.shape
         rows, states = self.rows, self._states
-        most = max(_MAX_TRIAL_CELLS // (tasks * actions * width), 50)
+        most = max(MAX_CELLS // 4 // (tasks * actions * width), 50)
         if len(states) > most:
             chosen = np.random.default_rng(self._seed).permutation(len(states))[:most]
             states = states[np.sort(chosen)]

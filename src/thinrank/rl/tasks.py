@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from thinrank.core.checks import check_finite
+from thinrank.rl.transitions import check_column
 
 Value = Callable[[np.ndarray], np.ndarray]
 """``value(states)`` returns the values of states, an array of shape (n_states,)."""
@@ -76,12 +77,8 @@ def sampled(
             f"{where}: next states must have the shape {states.shape} of the states, got "
             f"{next_states.shape}"
         )
-    if terminated.shape != states.shape[:1] or terminated.dtype != np.bool_:
-        raise ValueError(
-            f"{where}: terminated must be {len(states)} booleans, got dtype {terminated.dtype} and "
-            f"shape {terminated.shape}"
-        )
-    return _numbers(rewards, len(states), where, "rewards"), next_states, terminated
+    check_column(f"{where}: terminated", terminated, len(states), "booleans")
+    return _numbers(f"{where}: rewards", rewards, len(states)), next_states, terminated
 
 
 def expected(
@@ -97,8 +94,8 @@ def expected(
     with _named(f"{where}: expect failed"):
         rewards, values = map(np.asarray, task.expect(states, action, value))
     return (
-        _numbers(rewards, len(states), where, "rewards"),
-        _numbers(values, len(states), where, "expected next values"),
+        _numbers(f"{where}: rewards", rewards, len(states)),
+        _numbers(f"{where}: expected next values", values, len(states)),
     )
 
 
@@ -135,12 +132,8 @@ def _named(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from error
 
 
-def _numbers(numbers: np.ndarray, count: int, where: str, name: str) -> np.ndarray:
-    if numbers.shape != (count,) or numbers.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{where}: {name} must be {count} numbers, got dtype {numbers.dtype} and shape "
-            f"{numbers.shape}"
-        )
+def _numbers(name: str, numbers: np.ndarray, count: int) -> np.ndarray:
+    check_column(name, numbers, count, "numbers")
     numbers = numbers.astype(np.float64)
-    check_finite(f"{where}: {name}", numbers)
+    check_finite(name, numbers)
     return numbers

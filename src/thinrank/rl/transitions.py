@@ -66,35 +66,30 @@ class Transitions:
         if count == 0:
             raise ValueError("states must not be empty")
         tasks = np.zeros(count, dtype=np.int64) if self.tasks is None else np.asarray(self.tasks)
-        _check_labels("tasks", tasks, count)
+        check_column("tasks", tasks, count, "integers")
+        _check_labels("tasks", tasks)
         absent = np.flatnonzero(np.bincount(tasks) == 0)
         if len(absent):
             raise ValueError(
                 f"tasks must be numbered from 0 without gaps: task {absent[0]} has no transition"
             )
         actions = np.asarray(self.actions)
-        _check_labels("actions", actions, count, tasks)
+        check_column("actions", actions, count, "integers")
+        _check_labels("actions", actions, tasks)
         if next_states.shape != states.shape:
             raise ValueError(
                 f"next_states must have the shape {states.shape} of states, got {next_states.shape}"
             )
         rewards, terminated = np.asarray(self.rewards), np.asarray(self.terminated)
-        if rewards.shape != (count,) or rewards.dtype.kind not in "biuf":
-            raise ValueError(
-                f"rewards must be {count} numbers, got dtype {rewards.dtype}, shape {rewards.shape}"
-            )
+        check_column("rewards", rewards, count, "numbers")
+        check_column("terminated", terminated, count, "booleans")
         bad = np.flatnonzero(~np.isfinite(rewards))
         check_finite(f"rewards of task {tasks[bad[0]] if len(bad) else 0}", rewards)
-        if terminated.shape != (count,) or terminated.dtype != np.bool_:
-            raise ValueError(
-                f"terminated must be {count} booleans, got dtype {terminated.dtype}, shape "
-                f"{terminated.shape}"
-            )
         if self.episodes is None:
             episodes = _runs(states, next_states, terminated, tasks)
         else:
             episodes = np.asarray(self.episodes)
-            _check_labels("episodes", episodes, count, signed=True)
+            check_column("episodes", episodes, count, "integers")
             pairs = np.stack([tasks.astype(np.int64), episodes.astype(np.int64)])
             episodes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
         vars(self).update(
@@ -151,14 +146,18 @@ def _runs(
     return np.concatenate([[0], np.cumsum(breaks)])
 
 
-def _check_labels(
-    name: str, labels: np.ndarray, count: int, tasks: Any = None, signed: bool = False
-) -> None:
-    if labels.shape != (count,) or labels.dtype.kind not in "iu":
+def check_column(name: str, values: np.ndarray, count: int, kind: str) -> None:
+    """Raise a ValueError unless an array has one number, integer or boolean per transition."""
+    kinds = {"numbers": "biuf", "integers": "iu", "booleans": "b"}[kind]
+    if values.shape != (count,) or values.dtype.kind not in kinds:
         raise ValueError(
-            f"{name} must be {count} integers, got dtype {labels.dtype}, shape {labels.shape}"
+            f"{name} must be {count} {kind}, got dtype {values.dtype}, shape {values.shape}"
         )
+
+
+def _check_labels(name: str, labels: np.ndarray, tasks: np.ndarray | None = None) -> None:
+    """Raise a ValueError if a task or an action is negative."""
     negative = labels < 0
-    if not signed and negative.any():
+    if negative.any():
         whose = "" if tasks is None else f" of task {tasks[negative][0]}"
         raise ValueError(f"{name} must be at least 0, got {labels[negative][0]}{whose}")
