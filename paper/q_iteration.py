@@ -13,7 +13,6 @@ import pandas as pd
 from paper.statistics import seconds
 from paper.study import Record
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
-from thinrank.baselines.base import Setting
 from thinrank.baselines.sample import Prepared
 from thinrank.core.factors import Factors
 from thinrank.report.document import Table
