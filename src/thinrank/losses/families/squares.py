@@ -82,7 +82,7 @@ def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Median of each column, where entries count as often as their weights say."""
     tie = 4 * len(x) * np.finfo(float).eps  # rounding errors of the sums of weights
     empty = ~(weight > 0).any(axis=0)  # columns whose median is 0
-    x, weight = np.where(weight > 0, x, 0.0), weight + empty
+    x, weight = np.broadcast_arrays(np.where(weight > 0, x, 0.0), weight + empty)
     both = np.quantile(x, [0.5 - tie, 0.5 + tie], 0, weights=weight, method="inverted_cdf")
     return both.mean(axis=0)
 
