@@ -79,10 +79,7 @@ def measure_fluorescence(
     decay: float,
     progress: Callable[[float], None],
 ) -> Fluorescence:
-    """Measure the light of each neuron and of its surroundings in the raw frames.
-
-    ``usable``: which pixels are, an image. ``coefficient``: None to estimate it.
-    """
+    """Measure all neurons. ``usable``: an image. ``coefficient``: None to estimate it."""
     shape = movie.shape[1:]
     pixels = [np.ravel_multi_index(tuple(region.T), shape) for region in regions]
     inside = _means(_in_rows(pixels, shape).multiply(footprints))
@@ -93,10 +90,8 @@ def measure_fluorescence(
         neuropil_shares(raw, neuropil) if coefficient is None else np.full(len(raw), coefficient)
     )
     light = Fluorescence(raw, neuropil, np.zeros_like(raw), np.zeros_like(raw), share)
-    baseline = resting.of(light.corrected)
-    return replace(
-        light, baseline=baseline, deconvolved=deconvolve(light.corrected - baseline, decay)
-    )
+    light = replace(light, baseline=resting.of(light.corrected))
+    return replace(light, deconvolved=deconvolve(light.corrected - light.baseline, decay))
 
 
 def neuropil_shares(raw: np.ndarray, neuropil: np.ndarray) -> np.ndarray:
@@ -121,11 +116,7 @@ def _means(weights: csr_array) -> csr_array:
 def surroundings(
     regions: list[np.ndarray], shape: tuple[int, int], usable: np.ndarray
 ) -> csr_array:
-    """Weights that give the mean over the pixels around each region.
-
-    The nearest 350 pixels are taken that are more than two pixels away from the region, belong to
-    no other region and are usable; all there are within 28 pixels, if these are fewer.
-    """
+    """Weights that give the mean over the nearest usable pixels around each region."""
     free = np.array(usable, dtype=bool)
     for region in regions:
         free[tuple(region.T)] = False
@@ -184,12 +175,11 @@ class Quality:
 def measure_quality(
     traces: np.ndarray, fluorescence: Fluorescence, verdicts: list[tuple[float, str]]
 ) -> Quality:
-    """Compare traces of shape (n_neurons, n_frames) with the light from which they were made.
+    """Compare traces, (n_neurons, n_frames), with the light. ``verdicts``: of the footprints.
 
-    ``verdicts``: scores of the footprints, and what is most unlike a neuron. The score is 0.5 for a
-    correlation of 0.2 with the light, too: wide changes of the light that are no neurons have
-    correlations around 0, and right traces more than 0.3; and for a ratio of 2, which noise exceeds
-    in 2 % of the frames.
+    The score is 0.5 for a correlation of 0.2 with the light, too: wide changes of the light that
+    are no neurons have correlations around 0, and right traces more than 0.3; and for a ratio of 2,
+    which noise exceeds in 2 % of the frames.
     """
     light = (fluorescence.corrected - fluorescence.baseline).astype(np.float64)
     noise = trace_noise(light)

@@ -122,10 +122,9 @@ class _Found:
 def fit_movie(
     imaging: Any, movie: Movie, decay: float | None, low_rank: bool, begin: Begin
 ) -> tuple[Neurons, int]:
-    """Find neurons, and measure them in all frames; the accepted ones come first.
+    """Find neurons and measure them; the accepted ones, whose number is returned, come first.
 
-    The result has the number of these, too. What belongs to the whole movie becomes an attribute of
-    ``imaging``. ``decay``: None to estimate it.
+    What belongs to the whole movie becomes an attribute of ``imaging``.
     """
     frames, height, width = movie.shape
     usual = _USUAL_DECAY if decay is None else decay
@@ -185,11 +184,7 @@ def fit_movie(
 
 
 def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np.ndarray]:
-    """Subtract the baseline of each pixel, in place.
-
-    Returns the frames at which it is computed, in between it is interpolated linearly, and the
-    levels there, of shape (n_knots, height * width).
-    """
+    """Subtract the baseline in place; its knots and levels, (n_knots, height * width), there."""
     height, width, bins = binned.values.shape
     window = imaging.window * imaging.frame_rate / binned.length
     resting = RestingLevel(float(imaging.percentile), max(2, round(window)), imaging.baseline)
@@ -286,8 +281,7 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
 def _images(neurons: list[LocalNeuron], unit: np.ndarray) -> list[np.ndarray]:
     """Footprints in the units of the movie, in which their shapes are judged.
 
-    The search sees them in units of the noise, in which bright pixels count less: a few of them can
-    hold most of the light.
+    In units of the noise bright pixels count less: a few of them can hold most of the light.
     """
     return [neuron.footprint * neuron.window(unit) for neuron in neurons]
 
@@ -295,8 +289,8 @@ def _images(neurons: list[LocalNeuron], unit: np.ndarray) -> list[np.ndarray]:
 def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> float:
     """Radius of a disc with the median area of the bodies; the given one if there are none.
 
-    Weighted by the energies of the components that are not long: there are more small pieces than
-    neurons, but they are fainter, and a single dendrite can be brighter than all neurons.
+    Weighted by the energies of those that are not long: small pieces are many but faint, and a
+    single dendrite can be brighter than all neurons.
     """
     if not neurons:
         return radius
