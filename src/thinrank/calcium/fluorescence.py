@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
@@ -146,10 +147,9 @@ class Quality:
     Attributes
     ----------
     snr : ndarray of shape (n_neurons,)
-        Signal-to-noise ratio: height of the largest transient in the light without neuropil and
-        resting level, divided by the standard deviation of the light's noise. The height is that of
-        the trace, scaled to the light by least squares; it is negative if the light is darker where
-        the trace is high.
+        Signal-to-noise ratio: height of the largest transient of the trace, scaled by least squares
+        to the light without neuropil and resting level, divided by the standard deviation of the
+        light's noise. It is negative if the light is darker where the trace is high.
     correlation : ndarray of shape (n_neurons,)
         Correlation of the trace with the light.
     score : ndarray of shape (n_neurons,) or None
@@ -187,8 +187,8 @@ def measure_quality(
     light -= light.mean(axis=1, keepdims=True)
     shared = np.vecdot(trace, light)
     size, brightness = np.linalg.norm(trace, axis=1), np.linalg.norm(light, axis=1)
-    snr = _ratio(shared * traces.max(axis=1, initial=0.0), size**2 * noise)
-    correlation = _ratio(shared, size * brightness)
+    snr = ratio(shared * traces.max(axis=1, initial=0.0), size**2 * noise)
+    correlation = ratio(shared, size * brightness)
     worst = [
         min(
             shape,
@@ -201,6 +201,6 @@ def measure_quality(
     return Quality(snr, correlation, score, fault)
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+def ratio(above: Any, below: np.ndarray) -> np.ndarray:
     """The quotient, and 0 where the divisor is 0."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)

@@ -27,6 +27,7 @@ from thinrank.calcium.fluorescence import (
     Quality,
     measure_fluorescence,
     measure_quality,
+    ratio,
 )
 from thinrank.calcium.low_rank import fit_low_rank, given_sizes, separable
 from thinrank.calcium.readers import Movie
@@ -142,7 +143,7 @@ def fit_movie(
     spikes = np.zeros((len(found.neurons), frames), dtype=np.float32)
     if found.neurons:
         targets = extract_traces(
-            movie, footprints, _inverse(scale) ** 2, found.background, baseline, begin("traces")
+            movie, footprints, ratio(1, scale) ** 2, found.background, baseline, begin("traces")
         )
         if decay is None:
             decay = estimate_decay(targets.T)
@@ -196,11 +197,6 @@ def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np
     return knots * binned.length + binned.length // 2, levels.reshape(len(knots), -1)
 
 
-def _inverse(unit: np.ndarray) -> np.ndarray:
-    """1 divided by the unit of each pixel; 0 for those that are not used."""
-    return np.divide(1, unit, out=np.zeros_like(unit), where=unit > 0)
-
-
 def _in_radii(value: Any, radii: float, radius: float) -> float:
     """A width in pixels."""
     return radii * radius if is_auto(value) else float(value)
@@ -218,7 +214,7 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
     usual = (_USUAL_DECAY if decay is None else decay) ** binned.length
     noise = binned.unit_noise(bool(imaging.noise_scaling))
     values = binned.values
-    values *= _inverse(noise)[..., None]
+    values *= ratio(1, noise)[..., None]
     rough = roughness(values)
     auto = is_auto(imaging.neuron_radius)
     radius = _USUAL_RADIUS if auto else float(imaging.neuron_radius)
@@ -254,7 +250,7 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     values[...] = smooth_frames(values, smoothing)
     values -= np.median(values, axis=2, keepdims=True)
     unit = binned.unit_noise(bool(imaging.noise_scaling))
-    values *= _inverse(unit)[..., None]
+    values *= ratio(1, unit)[..., None]
     np.maximum(values, np.float32(-imaging.floor), out=values)
     Y = np.ascontiguousarray(values.reshape(-1, frames).T)
     del values
@@ -325,5 +321,5 @@ def _judged(found: _Found, traces: np.ndarray) -> list[tuple[float, str]]:
 
 def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:
     """Θ = SA in units of the noise."""
-    V = neurons.footprints[:accepted].toarray().T * _inverse(scale)[:, None]
+    V = neurons.footprints[:accepted].toarray().T * ratio(1, scale)[:, None]
     return Factors(np.ascontiguousarray(neurons.spike_trains[:accepted].T), np.ascontiguousarray(V))

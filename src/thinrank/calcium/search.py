@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, label, median_filter
+from scipy.ndimage import center_of_mass, gaussian_filter, label, median_filter
 from scipy.signal import lfilter
 from scipy.sparse import csr_array
 
@@ -55,10 +55,7 @@ class LocalNeuron:
     @property
     def centre(self) -> np.ndarray:
         """Centre of mass of the footprint: row and column."""
-        mass = self.footprint / self.footprint.sum()
-        rows = mass.sum(axis=1) @ np.arange(self.rows.start, self.rows.stop)
-        columns = mass.sum(axis=0) @ np.arange(self.columns.start, self.columns.stop)
-        return np.array([rows, columns])
+        return np.add(center_of_mass(self.footprint), (self.rows.start, self.columns.start))
 
 
 @dataclass(frozen=True)
