@@ -15,16 +15,13 @@ it from there.
 
 from __future__ import annotations
 
-import argparse
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, in_own_process, peak_beyond, publish, resident, table
 from paper.calcium import active_pieces
 from rich.console import Console
 from scipy.signal import lfilter
@@ -136,18 +133,11 @@ def speed(folder: Path, repetitions: int = 3) -> str:
     )
 
 
-def resident(field: str) -> float:
-    status = Path("/proc/self/status").read_text().splitlines()
-    return float(next(line for line in status if line.startswith(field)).split()[1]) * 1024
-
-
-def measure_memory(folder: Path) -> None:
+def memory(folder: Path) -> float:
     movie = load(folder)[0]
     CalciumImaging(FRAME_RATE, rank=2, row_sparsity=5, column_sparsity=50).fit(movie[:60, :30, :30])
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = resident("VmRSS")
-    CalciumImaging(FRAME_RATE, **PAPER).fit(movie)
-    print((resident("VmHWM") - before) / (movie.size * 4))
+    peak = peak_beyond(lambda: CalciumImaging(FRAME_RATE, **PAPER).fit(movie))
+    return peak / (movie.size * 4)
 
 
 def write_large(path: Path, frames: int = 3000, side: int = 512, neurons: int = 300) -> None:
@@ -176,14 +166,14 @@ def write_large(path: Path, frames: int = 3000, side: int = 512, neurons: int = 
     np.save(path.with_suffix(".npy"), centres)
 
 
-def measure_large(path: Path) -> None:
+def measure_large(path: Path) -> str:
     began = time.perf_counter()
     imaging = CalciumImaging(FRAME_RATE).fit(path)
     seconds = time.perf_counter() - began
     centres = np.load(path.with_suffix(".npy"))
     regions = [np.round(centre).astype(int)[None] for centre in centres]
     score = score_regions(imaging.region_coordinates_, regions)
-    print(
+    return (
         f"A movie of 3000 frames of 512 × 512 pixels, uint16, from a memory-mapped TIFF file: peak "
         f"resident set {resident('VmHWM') / 2**30:.2f} GiB, the mapped pages of the file included; "
         f"{seconds:.0f} s; rank {imaging.rank_}, {len(imaging.spike_frames_)} frames, "
@@ -192,48 +182,29 @@ def measure_large(path: Path) -> None:
     )
 
 
-def in_a_process(*arguments: str) -> str:
-    """What this file prints in a process of its own."""
-    command = [sys.executable, __file__, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
 def large() -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.tif"
-        in_a_process("--write-large", str(path))
-        return in_a_process("--measure-large", str(path))
+        write_large(path)
+        return str(in_own_process(measure_large, path))
 
 
 def main() -> None:
     parser = arguments_of(__doc__, repetitions=10)
     parser.add_argument("--seed", type=int, default=81000)
     parser.add_argument("--large", action="store_true")
-    for part in ("--measure-memory", "--write-large", "--measure-large"):
-        parser.add_argument(part, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    for part, work in (
-        (options.measure_memory, measure_memory),
-        (options.write_large, write_large),
-        (options.measure_large, measure_large),
-    ):
-        if part:
-            work(part)
-            return
     console = Console()
     lines = ["**Simulated movies**", "", *accuracy(options.seed, options.repetitions, console)]
     data = os.environ.get("THINRANK_DATA")
     if data:
         folder = Path(data)
         lines += ["", "**The labeled movie**", "", *crop(folder), "", speed(folder)]
-        share = float(in_a_process("--measure-memory", data))
+        share = in_own_process(memory, folder)
         lines.append(f"Memory: {share:.2f} times the movie in float32, beyond what was resident.")
     if options.large:
         lines += ["", "**A large movie**", "", large()]
-    command = f"python benchmarks/calcium.py --seed {options.seed}"
-    command += f" --replications {options.repetitions}" + (" --large" if options.large else "")
-    lines += ["", f"Machine: {machine()}.", f"Command: `{command}`."]
-    publish(lines, options.markdown)
+    publish([*lines, *how()], options.markdown)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, publish, table
 from rich.progress import track
 from scipy.ndimage import gaussian_filter, shift
 
@@ -62,11 +62,8 @@ def main() -> None:
         "",
         "Standard deviation of the shifts in pixels per axis; number of movies with a warning;",
         "combined scores, means over the seeds; standard deviation of the error of the shifts.",
-        f"Machine: {machine()}.",
-        f"Command: `python benchmarks/calcium_motion.py --seed {options.seed} "
-        f"--replications {options.repetitions}`.",
     ]
-    publish(lines, options.markdown)
+    publish([*lines, *how()], options.markdown)
 
 
 if __name__ == "__main__":

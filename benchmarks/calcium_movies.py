@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from output import arguments_of, machine, publish, table
+from output import arguments_of, how, publish, table
 from rich.progress import track
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 from scipy.signal import lfilter
@@ -287,11 +287,7 @@ def main() -> None:
         lines += everything(range(options.seed, last, 2), fits)
     if options.scan:
         lines += ["", *scan(range(options.seed, options.seed + 2 * options.scan, 2))]
-    command = f"python benchmarks/calcium_movies.py --seed {options.seed}"
-    command += f" --replications {options.repetitions} --scan {options.scan}"
-    command += " --tiles" * options.tiles + " --suite2p" * options.suite2p
-    lines += ["", f"Machine: {machine()}.", f"Command: `{command}`."]
-    publish(lines, options.markdown)
+    publish([*lines, *how()], options.markdown)
 
 
 if __name__ == "__main__":

@@ -122,13 +122,14 @@ def in_own_process(work: Callable[..., Any], *arguments: Any) -> Any:
         return pool.apply(work, arguments)
 
 
+def resident(field: str) -> float:
+    """Resident memory in bytes: now, ``"VmRSS"``, or at its peak, ``"VmHWM"``."""
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
+    return float(line.split()[1]) * 1024
+
+
 def peak_beyond(work: Callable[[], object]) -> float:
     """Peak of the resident memory during a call, beyond what was resident before, in bytes."""
-
-    def resident(field: str) -> float:
-        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
-        return float(line.split()[1]) * 1024
-
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = resident("VmRSS")
     work()

@@ -247,7 +247,7 @@ def _labelled_blocks(kinds: dict[str, pd.DataFrame]) -> list[Block]:
     matches = [(neuron - 1, j) for j, neuron in enumerate(picture["neuron_of_label"]) if neuron]
     labels = label_names(matches, len(true))
     panels = [
-        RegionPanel("labelled", true, labels, LABELLED),
+        RegionPanel("labeled", true, labels, LABELLED),
         RegionPanel("estimated", found, neuron_names(len(found)), ESTIMATED),
     ]
     regions = kinds["region"].sort_values("place")
@@ -343,7 +343,7 @@ def _region_row(name: str, region: pd.Series) -> tuple[Cell, ...]:
 
 
 def _score_table(records: pd.DataFrame) -> Table:
-    titles = {"strong": f"peak SNR from {_STRONG:g}", "all": "all labelled"}
+    titles = {"strong": f"peak SNR from {_STRONG:g}", "all": "all labeled"}
     counts = dict.fromkeys(("n_matched", "n_estimated", "n_labelled"), int)
     names = ["recall", "precision", "combined", "inclusion", "exclusion", *counts]
     rows = {

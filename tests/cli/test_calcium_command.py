@@ -238,9 +238,11 @@ def test_decisions_of_the_page_are_fed_back(film, first, tmp_path, quick_fit):
     vars(quick_fit).update(vars(select_neurons(quick_fit, [0, 1])))
     quick_fit.rejected_ = Neurons(*found, last.fluorescence_, quality)
     out = tmp_path / "out"
-    result = run(film, "--frame-rate", 7, "-o", out)
+    result = run(film, "--frame-rate", 7, "-o", out, "--labels", first[1] / "regions.json")
     assert "1 rejected for not looking like neurons;" in words(result)
-    assert len(re.findall(r"<input[^>]* checked>", (out / "page.html").read_text("utf-8"))) == 2
+    page = (out / "page.html").read_text("utf-8")
+    assert len(re.findall(r"<input[^>]* checked>", page)) == 2
+    assert "beside the labeled ones and the candidates that do not look like neurons. A" in page
     decisions = decisions_of(out / "page.html", rejected={2})
     (tmp_path / "decisions.json").write_text(json.dumps(decisions))
     accept = ("--accept", tmp_path / "decisions.json", "--overwrite")

@@ -56,12 +56,6 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     """Number of frames of a bin: the decay time, unless the movie is short or large.
 
     The binned movie takes at most an eighth of the memory budget: 512 MiB by default.
-
-    Examples
-    --------
-    >>> from thinrank.calcium.binning import bin_length
-    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (1000, 170, 170))
-    (9, 4)
     """
     frames, height, width = shape
     wanted = min(int(-1 / np.log(decay)) if decay > 0 else 0, frames // _FEWEST_BINS)
@@ -161,10 +155,7 @@ def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarr
 
 
 def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
-    """A Gaussian filter of each frame of a movie of shape (height, width, n_frames).
-
-    Weights sum to 1, also at the edges: beyond them nothing is assumed.
-    """
+    """A Gaussian filter of each frame, (height, width, n_frames), that ends at the edges."""
     total, weight = (
         gaussian_filter(each, width, axes=(0, 1), mode="constant", truncate=3)
         for each in (values, np.ones_like(values[..., :1]))

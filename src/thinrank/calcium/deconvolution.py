@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from thinrank.core.checks import check_number
+
 # The median of |z| of a standard normal variable z.
 NORMAL_MEDIAN = 0.6745
 # A segment is truncated where its decay is below this fraction: what it explains after that is
@@ -60,8 +62,7 @@ def deconvolve(values: Any, decay: float, *, penalty: float = 0.0) -> np.ndarray
     """
     if not isinstance(decay, Real) or isinstance(decay, bool) or not 0 <= decay < 1:
         raise ValueError(f"decay must be a number at least 0 and below 1, got {decay!r}")
-    if not isinstance(penalty, Real) or isinstance(penalty, bool) or not 0 <= penalty < np.inf:
-        raise ValueError(f"penalty must be a number at least 0, got {penalty!r}")
+    check_number("penalty", penalty, "a number at least 0")
     traces = np.asarray(values, dtype=np.float64)
     if traces.ndim != 2:
         raise ValueError(
@@ -125,18 +126,17 @@ class Segments:
     def increments(self, trace: np.ndarray) -> np.ndarray:
         """Increments at the first frames, at least 0, whose decaying sum is nearest to a trace.
 
-        A level must not be below what is left of the level before. Consecutive segments that
-        violate this are pooled, as in isotonic regression; one pass gives the exact solution.
+        Consecutive segments are pooled, as in isotonic regression, where a level is below what is
+        left of the level before; one pass gives the exact solution.
         """
         result = np.zeros(self.total)
         if not len(self.frames):
             return result
         energies = self.energies
         fitted = (self.basis(np.float64) @ trace) / np.sqrt(energies)
-        starts = self.frames.tolist()
         pools: list[tuple[float, float, int]] = []  # level, weight and first frame of each pool
-        for begin, own, energy in zip(starts, fitted.tolist(), energies.tolist(), strict=True):
-            level, weight, first = own, energy, begin
+        for start in zip(fitted.tolist(), energies.tolist(), self.frames.tolist(), strict=True):
+            level, weight, first = start
             while pools:
                 before, mass, earlier = pools[-1]
                 left = self.decay ** (first - earlier)
@@ -144,21 +144,13 @@ class Segments:
                     break
                 pools.pop()
                 total = mass + left * left * weight
-                level, weight, first = (
-                    (mass * before + left * weight * level) / total,
-                    total,
-                    earlier,
-                )
+                level = (mass * before + left * weight * level) / total
+                weight, first = total, earlier
             pools.append((level, weight, first))
         frames = np.array([pool[2] for pool in pools])
         levels = np.maximum([pool[0] for pool in pools], 0.0)
         result[frames] = np.maximum(Segments(frames, self.decay, self.total).spikes(levels), 0)
         return result
-
-
-def _longest(decay: float, total: int) -> int:
-    """Number of frames after which almost nothing is left of a decay."""
-    return 1 if decay == 0 else min(total, int(np.ceil(np.log(_FADED) / np.log(decay))) + 1)
 
 
 def best_frames(
@@ -167,14 +159,13 @@ def best_frames(
     """The spike frames of each signal whose segments explain the most, minus a penalty for each.
 
     A segment from frame a on explains ‖Σ γ^{t−a} z_t‖² / Σ γ^{2(t−a)}, where z_t is a row of
-    directions. A signal of a single direction explains nothing with a negative level. ``gaps``:
-    whether segments may end before the next one begins, as those do that are 0 since a negative
-    level is not allowed. Exact, by dynamic programming over the last spike frame.
+    directions; nothing with a negative level, if there is a single direction. ``gaps``: whether
+    segments may end before the next one begins, as those do whose level would be negative.
 
     Shapes: ``values`` (n_frames, n_signals, n_directions), ``penalties`` (n_signals,).
     """
     total, count, directions = values.shape
-    longest = _longest(decay, total)
+    longest = 1 if decay == 0 else min(total, int(np.ceil(np.log(_FADED) / np.log(decay))) + 1)
     weights = decay ** np.arange(longest)
     energies = np.cumsum(weights**2)[:, None]
     sums = np.zeros((longest, count, directions))  # of the segments of 1, 2, … frames

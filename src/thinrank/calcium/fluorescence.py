@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
@@ -79,10 +80,7 @@ def measure_fluorescence(
     decay: float,
     progress: Callable[[float], None],
 ) -> Fluorescence:
-    """Measure the light of each neuron and of its surroundings in the raw frames.
-
-    ``usable``: which pixels are, an image. ``coefficient``: None to estimate it.
-    """
+    """Measure all neurons. ``usable``: an image. ``coefficient``: None to estimate it."""
     shape = movie.shape[1:]
     pixels = [np.ravel_multi_index(tuple(region.T), shape) for region in regions]
     inside = _means(_in_rows(pixels, shape).multiply(footprints))
@@ -93,10 +91,8 @@ def measure_fluorescence(
         neuropil_shares(raw, neuropil) if coefficient is None else np.full(len(raw), coefficient)
     )
     light = Fluorescence(raw, neuropil, np.zeros_like(raw), np.zeros_like(raw), share)
-    baseline = resting.of(light.corrected)
-    return replace(
-        light, baseline=baseline, deconvolved=deconvolve(light.corrected - baseline, decay)
-    )
+    light = replace(light, baseline=resting.of(light.corrected))
+    return replace(light, deconvolved=deconvolve(light.corrected - light.baseline, decay))
 
 
 def neuropil_shares(raw: np.ndarray, neuropil: np.ndarray) -> np.ndarray:
@@ -121,11 +117,7 @@ def _means(weights: csr_array) -> csr_array:
 def surroundings(
     regions: list[np.ndarray], shape: tuple[int, int], usable: np.ndarray
 ) -> csr_array:
-    """Weights that give the mean over the pixels around each region.
-
-    The nearest 350 pixels are taken that are more than two pixels away from the region, belong to
-    no other region and are usable; all there are within 28 pixels, if these are fewer.
-    """
+    """Weights that give the mean over the nearest usable pixels around each region."""
     free = np.array(usable, dtype=bool)
     for region in regions:
         free[tuple(region.T)] = False
@@ -155,10 +147,9 @@ class Quality:
     Attributes
     ----------
     snr : ndarray of shape (n_neurons,)
-        Signal-to-noise ratio: height of the largest transient in the light without neuropil and
-        resting level, divided by the standard deviation of the light's noise. The height is that of
-        the trace, scaled to the light by least squares; it is negative if the light is darker where
-        the trace is high.
+        Signal-to-noise ratio: height of the largest transient of the trace, scaled by least squares
+        to the light without neuropil and resting level, divided by the standard deviation of the
+        light's noise. It is negative if the light is darker where the trace is high.
     correlation : ndarray of shape (n_neurons,)
         Correlation of the trace with the light.
     score : ndarray of shape (n_neurons,) or None
@@ -184,12 +175,11 @@ class Quality:
 def measure_quality(
     traces: np.ndarray, fluorescence: Fluorescence, verdicts: list[tuple[float, str]]
 ) -> Quality:
-    """Compare traces of shape (n_neurons, n_frames) with the light from which they were made.
+    """Compare traces, (n_neurons, n_frames), with the light. ``verdicts``: of the footprints.
 
-    ``verdicts``: scores of the footprints, and what is most unlike a neuron. The score is 0.5 for a
-    correlation of 0.2 with the light, too: wide changes of the light that are no neurons have
-    correlations around 0, and right traces more than 0.3; and for a ratio of 2, which noise exceeds
-    in 2 % of the frames.
+    The score is 0.5 for a correlation of 0.2 with the light, too: wide changes of the light that
+    are no neurons have correlations around 0, and right traces more than 0.3; and for a ratio of 2,
+    which noise exceeds in 2 % of the frames.
     """
     light = (fluorescence.corrected - fluorescence.baseline).astype(np.float64)
     noise = trace_noise(light)
@@ -197,8 +187,8 @@ def measure_quality(
     light -= light.mean(axis=1, keepdims=True)
     shared = np.vecdot(trace, light)
     size, brightness = np.linalg.norm(trace, axis=1), np.linalg.norm(light, axis=1)
-    snr = _ratio(shared * traces.max(axis=1, initial=0.0), size**2 * noise)
-    correlation = _ratio(shared, size * brightness)
+    snr = ratio(shared * traces.max(axis=1, initial=0.0), size**2 * noise)
+    correlation = ratio(shared, size * brightness)
     worst = [
         min(
             shape,
@@ -211,6 +201,6 @@ def measure_quality(
     return Quality(snr, correlation, score, fault)
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+def ratio(above: Any, below: np.ndarray) -> np.ndarray:
     """The quotient, and 0 where the divisor is 0."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)

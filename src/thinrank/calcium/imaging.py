@@ -46,15 +46,13 @@ class CalciumImaging(BaseEstimator):
     has one row per frame and one column per pixel. The spikes S are non-zero in few frames, the
     footprints A in few pixels, and the filter G⁻¹ lets every spike decay by the factor γ per frame.
     Θ = SA has low rank, few non-zero rows and few non-zero columns, so this is two-way sparse
-    reduced-rank regression on X = G⁻¹. The matrix X is never formed: products with it are recursive
-    filters (:class:`thinrank.designs.RecursiveFilter`).
+    reduced-rank regression on X = G⁻¹, a :class:`thinrank.designs.RecursiveFilter`.
 
     By default neurons are found locally: the most active place, relative to the noise and the
     remaining background around it, is the start of a neuron; its footprint and trace are fitted and
     subtracted, until no place is left; then all are fitted jointly, and their traces and spikes are
-    computed in all frames. Θ is the product of spikes and footprints. If sizes are given, or with
-    ``detection="low_rank"``, Θ is fitted to the whole movie as in the paper. A row of Θ is the
-    image of what one frame adds, and the same search finds neurons in these images.
+    computed in all frames. With ``detection="low_rank"``, Θ is fitted to the whole movie as in the
+    paper. A row of Θ is the image of what one frame adds, in which the same search finds neurons.
 
     Parameters
     ----------
@@ -176,10 +174,10 @@ class CalciumImaging(BaseEstimator):
     >>> import thinrank as tr
     >>> movie, truth = tr.calcium.make_movie(200, (40, 40), 3, n_close_pairs=1, random_state=1)
     >>> imaging = tr.calcium.CalciumImaging(frame_rate=7).fit(movie)
-    >>> imaging.n_neurons_
+    >>> imaging.n_neurons_, imaging.score(truth.regions).combined
+    (3, 1.0)
+    >>> tr.calcium.select_neurons(imaging, imaging.quality_.snr > 5).n_neurons_
     3
-    >>> imaging.score(truth.regions).combined
-    1.0
     """
 
     frame_rate: float
@@ -285,11 +283,11 @@ class CalciumImaging(BaseEstimator):
                 warn_of_motion(opened)
             neurons, accepted = fit_movie(self, opened, decay, low_rank, begin)
         every = np.arange(len(neurons.regions))
-        self._use(neurons, every[:accepted], rejected=every[accepted:])
+        self._use(neurons, every[:accepted], every[accepted:])
         return self
 
     def _check(self) -> bool:
-        """Check what does not depend on the movie; whether Θ is fitted to all of it."""
+        """Check what does not depend on the movie. Returns whether Θ is fitted to all of it."""
         check_choice("baseline", self.baseline, ("median", "percentile", "none"))
         check_choice("detection", self.detection, ("auto", "local", "low_rank"))
         if not isinstance(self.register, bool):
@@ -358,8 +356,7 @@ class CalciumImaging(BaseEstimator):
         """Activity of each pixel, the norm of its column of Θ; of shape (height, width)."""
         check_is_fitted(self, "factors_")
         theta = self.factors_
-        gram = theta.U.T @ theta.U
-        squares = np.einsum("ij,ij->i", theta.V @ gram, theta.V)
+        squares = np.einsum("ij,ij->i", theta.V @ (theta.U.T @ theta.U), theta.V)
         return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
 
     def score(self, regions: Any, y: Any = None, *, threshold: float = 5.0) -> Scores:
@@ -385,13 +382,12 @@ class CalciumImaging(BaseEstimator):
 
     def _use(self, candidates: Neurons, chosen: np.ndarray, rejected: np.ndarray) -> None:
         """Make some of the candidates the neurons of the fit, and some the rejected ones."""
-        neurons = some_of(candidates, chosen)
+        neurons, self.rejected_ = (some_of(candidates, index) for index in (chosen, rejected))
         self.sparse_footprints_ = neurons.footprints
         self.spike_trains_, self.traces_ = neurons.spike_trains, neurons.traces
         self.region_coordinates_ = neurons.regions
         self.regions_ = label_image(self.footprints_, neurons.regions)
         self.fluorescence_, self.quality_ = neurons.fluorescence, neurons.quality
-        self.rejected_ = some_of(candidates, rejected)
 
 
 def with_rejected(imaging: Any) -> tuple[Any, int]:
@@ -418,14 +414,6 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     Returns
     -------
     CalciumImaging
-
-    Examples
-    --------
-    >>> import thinrank as tr
-    >>> movie, truth = tr.calcium.make_movie(200, (40, 40), 3, n_close_pairs=1, random_state=1)
-    >>> imaging = tr.calcium.CalciumImaging(frame_rate=7).fit(movie)
-    >>> tr.calcium.select_neurons(imaging, imaging.quality_.snr > 5).n_neurons_
-    3
     """
     light, quality, regions = imaging.fluorescence_, imaging.quality_, imaging.region_coordinates_
     parts = imaging.sparse_footprints_, imaging.spike_trains_, imaging.traces_
@@ -441,6 +429,5 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
             f"{len(regions)} or, with the rejected ones, {count} entries; got {neurons!r:.80}"
         )
     result = copy.copy(imaging)
-    chosen = chosen.astype(np.int64)
-    result._use(everything, chosen, rejected=chosen[:0])
+    result._use(everything, chosen.astype(np.int64), np.empty(0, dtype=np.int64))
     return result

@@ -67,10 +67,9 @@ def given_sizes(imaging: Any, frames: int, pixels: int) -> MovieSizes:
 def fit_low_rank(
     imaging: Any, Y: np.ndarray, decay: float, sizes: MovieSizes, correlated: float
 ) -> Solution:
-    """Fit Θ.
+    """Fit Θ to Y, (n_frames, n_pixels).
 
-    Shapes: ``Y`` (n_frames, n_pixels). ``correlated``: sum of the squared correlations of the noise
-    of all pixels with that of one, which smoothing makes larger than 1.
+    ``correlated``: sum of the squared correlations of the noise of all pixels with that of one.
     """
     seed = seed_from(imaging.random_state)
     start, found = _start(Y, decay, sizes, correlated, seed)
@@ -93,10 +92,7 @@ def fit_low_rank(
 
 
 def separable(theta: Factors, decay: float) -> np.ndarray:
-    """What each spike adds to XΘ, in units of the noise of Y; of shape (n_pixels, n_spike_frames).
-
-    Without what is left of the spikes before, which are of other neurons.
-    """
+    """What each spike adds to XΘ, in units of its noise; of shape (n_pixels, n_spike_frames)."""
     rows = theta.row_support
     segments = Segments(rows, decay, theta.shape[0])
     levels = (RecursiveFilter(decay, theta.shape[0], np.float32) @ theta.U)[rows]
@@ -150,8 +146,8 @@ def _leading_directions(Y: np.ndarray, most: int | None, seed: int) -> np.ndarra
 def _visible(Z: np.ndarray, Y: np.ndarray, correlated: float) -> int:
     """Number of directions with larger singular values than noise would have.
 
-    Noise of T frames and m pixels that are correlated by smoothing has squared singular values up
-    to about σ²m(1 + √(T/m′))², where m′ = m/Σρ² and ρ are the correlations with one pixel.
+    Noise of T frames and m pixels has squared singular values up to about σ²m(1 + √(T/m′))², where
+    m′ = m/Σρ² and ρ are the correlations with one pixel.
     """
     frames, pixels = Y.shape
     squares, total = np.einsum("ij,ij->j", Z, Z), float(np.vdot(Y, Y))
@@ -195,9 +191,8 @@ def _spike_frames(Z: np.ndarray, decay: float, count: int | None) -> np.ndarray:
 def _spike_penalty(Z: np.ndarray) -> float:
     """Smallest sum of squares that a spike must explain: more than a segment of noise explains.
 
-    A segment of noise explains Σ σ_d²·χ²₁ over the directions d of Z, where σ_d is the noise level
-    of direction d. The penalty is the bound of Laurent & Massart (2000) for this sum, which noise
-    exceeds with a probability of at most 1/T².
+    That is Σ σ_d²·χ²₁, where σ_d is the noise of direction d of Z. The penalty is the bound of
+    Laurent & Massart (2000), which noise exceeds with a probability of at most 1/T².
     """
     # for independent standard normal a and b, E|a − b| = 2/√π
     variances = (np.abs(np.diff(Z, axis=0)).mean(axis=0) * (np.pi**0.5 / 2)) ** 2
@@ -209,10 +204,7 @@ def _spike_penalty(Z: np.ndarray) -> float:
 def _fit(
     W: np.ndarray, rank: int, columns: np.ndarray, count: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading left singular vectors of W on its best columns, Wᵀ times them, and those columns.
-
-    ``columns`` are the columns to begin with. Their final number is ``count``, or found if None.
-    """
+    """Leading left singular vectors of W on its best columns, Wᵀ times them, and those columns."""
     rank = min(rank, *W.shape)
     for _ in range(_ROUNDS):
         chosen = W[:, columns]

@@ -27,6 +27,7 @@ from thinrank.calcium.fluorescence import (
     Quality,
     measure_fluorescence,
     measure_quality,
+    ratio,
 )
 from thinrank.calcium.low_rank import fit_low_rank, given_sizes, separable
 from thinrank.calcium.readers import Movie
@@ -122,10 +123,9 @@ class _Found:
 def fit_movie(
     imaging: Any, movie: Movie, decay: float | None, low_rank: bool, begin: Begin
 ) -> tuple[Neurons, int]:
-    """Find neurons, and measure them in all frames; the accepted ones come first.
+    """Find neurons and measure them; the accepted ones, whose number is returned, come first.
 
-    The result has the number of these, too. What belongs to the whole movie becomes an attribute of
-    ``imaging``. ``decay``: None to estimate it.
+    What belongs to the whole movie becomes an attribute of ``imaging``.
     """
     frames, height, width = movie.shape
     usual = _USUAL_DECAY if decay is None else decay
@@ -143,7 +143,7 @@ def fit_movie(
     spikes = np.zeros((len(found.neurons), frames), dtype=np.float32)
     if found.neurons:
         targets = extract_traces(
-            movie, footprints, _inverse(scale) ** 2, found.background, baseline, begin("traces")
+            movie, footprints, ratio(1, scale) ** 2, found.background, baseline, begin("traces")
         )
         if decay is None:
             decay = estimate_decay(targets.T)
@@ -185,11 +185,7 @@ def fit_movie(
 
 
 def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np.ndarray]:
-    """Subtract the baseline of each pixel, in place.
-
-    Returns the frames at which it is computed, in between it is interpolated linearly, and the
-    levels there, of shape (n_knots, height * width).
-    """
+    """Subtract the baseline in place; its knots and levels, (n_knots, height * width), there."""
     height, width, bins = binned.values.shape
     window = imaging.window * imaging.frame_rate / binned.length
     resting = RestingLevel(float(imaging.percentile), max(2, round(window)), imaging.baseline)
@@ -199,11 +195,6 @@ def _without_baseline(imaging: Any, binned: BinnedMovie) -> tuple[np.ndarray, np
         levels[:, row] = resting.levels(line)
         line -= interpolated(levels[:, row], knots, bins).T
     return knots * binned.length + binned.length // 2, levels.reshape(len(knots), -1)
-
-
-def _inverse(unit: np.ndarray) -> np.ndarray:
-    """1 divided by the unit of each pixel; 0 for those that are not used."""
-    return np.divide(1, unit, out=np.zeros_like(unit), where=unit > 0)
 
 
 def _in_radii(value: Any, radii: float, radius: float) -> float:
@@ -223,7 +214,7 @@ def _by_search(imaging: Any, binned: BinnedMovie, decay: float | None, begin: Be
     usual = (_USUAL_DECAY if decay is None else decay) ** binned.length
     noise = binned.unit_noise(bool(imaging.noise_scaling))
     values = binned.values
-    values *= _inverse(noise)[..., None]
+    values *= ratio(1, noise)[..., None]
     rough = roughness(values)
     auto = is_auto(imaging.neuron_radius)
     radius = _USUAL_RADIUS if auto else float(imaging.neuron_radius)
@@ -259,7 +250,7 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
     values[...] = smooth_frames(values, smoothing)
     values -= np.median(values, axis=2, keepdims=True)
     unit = binned.unit_noise(bool(imaging.noise_scaling))
-    values *= _inverse(unit)[..., None]
+    values *= ratio(1, unit)[..., None]
     np.maximum(values, np.float32(-imaging.floor), out=values)
     Y = np.ascontiguousarray(values.reshape(-1, frames).T)
     del values
@@ -286,8 +277,7 @@ def _by_low_rank(imaging: Any, binned: BinnedMovie, decay: float | None, begin: 
 def _images(neurons: list[LocalNeuron], unit: np.ndarray) -> list[np.ndarray]:
     """Footprints in the units of the movie, in which their shapes are judged.
 
-    The search sees them in units of the noise, in which bright pixels count less: a few of them can
-    hold most of the light.
+    In units of the noise bright pixels count less: a few of them can hold most of the light.
     """
     return [neuron.footprint * neuron.window(unit) for neuron in neurons]
 
@@ -295,8 +285,8 @@ def _images(neurons: list[LocalNeuron], unit: np.ndarray) -> list[np.ndarray]:
 def _radius_of(neurons: list[LocalNeuron], unit: np.ndarray, radius: float) -> float:
     """Radius of a disc with the median area of the bodies; the given one if there are none.
 
-    Weighted by the energies of the components that are not long: there are more small pieces than
-    neurons, but they are fainter, and a single dendrite can be brighter than all neurons.
+    Weighted by the energies of those that are not long: small pieces are many but faint, and a
+    single dendrite can be brighter than all neurons.
     """
     if not neurons:
         return radius
@@ -331,5 +321,5 @@ def _judged(found: _Found, traces: np.ndarray) -> list[tuple[float, str]]:
 
 def _theta(neurons: Neurons, accepted: int, scale: np.ndarray) -> Factors:
     """Θ = SA in units of the noise."""
-    V = neurons.footprints[:accepted].toarray().T * _inverse(scale)[:, None]
+    V = neurons.footprints[:accepted].toarray().T * ratio(1, scale)[:, None]
     return Factors(np.ascontiguousarray(neurons.spike_trains[:accepted].T), np.ascontiguousarray(V))

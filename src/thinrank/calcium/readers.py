@@ -107,8 +107,7 @@ class Movie:
     def blocks(self, needed: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Blocks of lines of all frames, each with the number of its first line.
 
-        Another thread reads the next block while one is used. Blocks are left out where no line is
-        ``needed``, an array of shape (height,).
+        Blocks are left out where no line is ``needed``, an array of shape (height,).
         """
         frames, height, width = self.shape
         step = max(_BLOCK_ENTRIES // (frames * width), 1)
@@ -125,9 +124,8 @@ class Movie:
 def _clear_margins(block: np.ndarray) -> None:
     """Set pixels at the margins of the lines to zero in all frames if they are NaN in any.
 
-    Registration leaves such margins. A pixel belongs to a margin if it and all pixels between it
-    and the left or the right edge are NaN in at least one frame; so do all pixels of a line that
-    has nothing else. Pixels that never change are not used.
+    Registration leaves such margins: pixels that are NaN in some frame, as all between them and the
+    left or the right edge are. Pixels that never change are not used.
     """
     missing = np.isnan(block).any(axis=0)
     left = np.logical_and.accumulate(missing, axis=1)
@@ -137,10 +135,7 @@ def _clear_margins(block: np.ndarray) -> None:
 
 @contextmanager
 def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
-    """Open a movie from an array or a file, which is closed afterwards.
-
-    Files are memory-mapped if their layout allows that, otherwise read.
-    """
+    """Open a movie from an array or a file, memory-mapped if its layout allows that."""
     if isinstance(movie, (str, os.PathLike)):
         path = Path(movie)
         with _reader_of(path)(path, dataset) as frames:
@@ -360,10 +355,10 @@ def _is_series(item: Any) -> bool:
 def _stored(dataset: Any, path: Path) -> Any:
     """A dataset whose numbers are in its file; in memory if it takes little.
 
-    HDF5 can take numbers from any file of the machine, byte by byte, which a movie from somebody
-    else must not do. Where a source of a virtual dataset is missing, it returns zeros.
+    HDF5 can take numbers from any file of the machine, which a movie from somebody else must not
+    do. Where a source of a virtual dataset is missing, it returns zeros.
     """
-    others: set[str] = set()
+    others = set()
     if not os.path.samefile(dataset.file.filename, path):
         others = {dataset.file.filename}
     elif dataset.is_virtual:
@@ -380,10 +375,8 @@ def _stored(dataset: Any, path: Path) -> Any:
 
 
 def _in_memory_if_small(dataset: Any, name: str) -> Any:
-    """Read a chunked dataset at once if it takes at most half the memory budget.
-
-    Reading it line by line would decompress every chunk many times.
-    """
+    """Read a chunked dataset at once if that takes at most half the memory budget."""
+    # line by line, every chunk would be decompressed many times
     if dataset.chunks is None or dataset.nbytes > resources.budget_bytes() / 2:
         return dataset
     with _readable(name, "is corrupt, or cannot be read to the end"):
@@ -441,12 +434,8 @@ def _chosen(shapes: dict[str, tuple[int, ...]], dataset: str | None, name: str) 
 
 
 _READERS: dict[str, Reader] = {
-    ".tif": _tiff,
-    ".tiff": _tiff,
+    **dict.fromkeys((".tif", ".tiff"), _tiff),
     ".npy": _npy,
     ".npz": _npz,
-    ".h5": _hdf5,
-    ".hdf5": _hdf5,
-    ".hdf": _hdf5,
-    ".nwb": _hdf5,
+    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".nwb"), _hdf5),
 }

@@ -12,10 +12,7 @@ _AROUND = np.ones((3, 3), dtype=bool)
 
 
 def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
-    """Rows and columns of the pixels at which a footprint is at least a fraction of its maximum.
-
-    Only the connected component that contains the maximum is returned, with its holes filled.
-    """
+    """The connected pixels around the maximum with at least this fraction of it, holes filled."""
     peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
     pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
     return np.argwhere(binary_fill_holes(pieces == pieces[peak]))
@@ -54,11 +51,7 @@ def _smooth(footprint: np.ndarray, width: float) -> np.ndarray:
 
 
 def label_image(footprints: np.ndarray, regions: list[np.ndarray]) -> np.ndarray:
-    """Regions as one image of integers: 0, or 1 plus the index of the neuron.
-
-    A pixel in several regions belongs to the footprint that is largest there, relative to its
-    maximum.
-    """
+    """Regions as one image: 0, or 1 plus the index of the neuron that is brightest there."""
     shape = footprints.shape[1:]
     labels, best = np.zeros(shape, dtype=np.int32), np.full(shape, -1, dtype=np.float32)
     for n, (footprint, region) in enumerate(zip(footprints, regions, strict=True)):
@@ -88,11 +81,7 @@ def inside(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarray:
-    """A square of 29 × 29 pixels of an image, around a pixel or, at the edge, next to it.
-
-    A square that would reach beyond the edge is moved inside, so that it holds nothing but pixels
-    of the image: padding would show as dark strips and change the range of the colors.
-    """
+    """A square of 29 × 29 pixels of an image around a pixel, moved inside at the edges."""
     row, column = (
         int(np.clip(round(float(place)) - _HALF, 0, max(length - 2 * _HALF - 1, 0)))
         for place, length in zip(centre, image.shape, strict=True)

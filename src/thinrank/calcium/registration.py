@@ -178,9 +178,8 @@ def _moved(image: np.ndarray, by: np.ndarray) -> np.ndarray:
 def _phases(image: np.ndarray) -> np.ndarray:
     """The phases of an image at each frequency.
 
-    The image fades out towards each edge, since the Fourier transform joins opposite ones, and the
-    noise at high frequencies is filtered (suite2p's smooth_sigma of 1.15 pixels, shared by the two
-    factors of a product).
+    The image fades out towards each edge, since the Fourier transform joins opposite ones. Noise at
+    high frequencies is filtered: suite2p's smooth_sigma, shared by the two factors of a product.
     """
     fade = np.sqrt(np.multiply.outer(*(tukey(n + 2, 0.3)[1:-1] for n in image.shape)))
     values = fft2((image - image.mean()) * fade)

@@ -54,7 +54,7 @@ def score_regions(
 
     Parameters
     ----------
-    estimated, labeled : list of arrays of shape (n_pixels, 2), or array
+    estimated, labelled : list of arrays of shape (n_pixels, 2), or array
         The rows and columns of each region; or boolean masks of shape
         (n_regions, height, width); or a label image of shape (height, width), in which 0 means no
         region.
@@ -112,7 +112,7 @@ def match_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> list
 
     Parameters
     ----------
-    estimated, labeled : list of arrays of shape (n_pixels, 2), or array
+    estimated, labelled : list of arrays of shape (n_pixels, 2), or array
         As for :func:`score_regions`.
     threshold : float, default=5.0
         Distance in pixels below which two centers match; may be infinite.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, label, median_filter
+from scipy.ndimage import center_of_mass, gaussian_filter, label, median_filter
 from scipy.signal import lfilter
 from scipy.sparse import csr_array
 
@@ -55,10 +55,7 @@ class LocalNeuron:
     @property
     def centre(self) -> np.ndarray:
         """Centre of mass of the footprint: row and column."""
-        mass = self.footprint / self.footprint.sum()
-        rows = mass.sum(axis=1) @ np.arange(self.rows.start, self.rows.stop)
-        columns = mass.sum(axis=0) @ np.arange(self.columns.start, self.columns.stop)
-        return np.array([rows, columns])
+        return np.add(center_of_mass(self.footprint), (self.rows.start, self.columns.start))
 
 
 @dataclass(frozen=True)
@@ -80,11 +77,7 @@ class Search:
     def run(
         self, values: np.ndarray, level: np.ndarray, neurons: list[LocalNeuron]
     ) -> tuple[list[LocalNeuron], Background | None]:
-        """Fit the background and these neurons, and find further ones.
-
-        ``level``: of the noise, an image. The first background includes the neurons; that of a
-        second run does not.
-        """
+        """Fit the background and these neurons, and find further ones. ``level``: an image."""
         background = None
         rest = values.copy()
         for neuron in neurons:
@@ -137,8 +130,7 @@ class Search:
     def _spread(self, values: np.ndarray) -> np.ndarray:
         """Spread of the matched filter around each pixel: 1 for noise, more for background.
 
-        Neurons cover the smaller part of their surroundings of five radii, so that even one that is
-        always active hardly changes the median of the spreads of all pixels there.
+        Even a neuron that is always active hardly changes the median within five radii.
         """
         step = max(1, round(self.radius / 2))  # the median of a part of the pixels is as good
         own = middle(np.abs(matched(values[::step, ::step], self.decay))) / np.float32(
@@ -245,15 +237,13 @@ def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> No
 
 
 def _update(neuron: LocalNeuron, rest: np.ndarray) -> None:
-    """Fit one neuron to what the others leave in its window, and subtract the change there.
-
-    The neuron is never added to the movie: what it contributes to the inner products is known.
-    """
+    """Fit one neuron to what the others leave in its window, and subtract the change there."""
     before, trace = neuron.footprint, neuron.trace
     size = float(np.vdot(before, before))
     if size == 0:
         return
     lines = rest.reshape(-1, rest.shape[2])
+    # the neuron is not added to the movie: what it contributes to the inner products is known
     target = before.ravel() @ lines / np.float32(size) + trace
     level = float(np.median(np.abs(target - np.median(target)))) / NORMAL_MEDIAN
     strong = np.where(target > 2 * level, target, 0)  # bins of noise are not used

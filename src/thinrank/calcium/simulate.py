@@ -180,10 +180,7 @@ def _place(
     distance: tuple[float, float],
     sd: float,
 ) -> np.ndarray:
-    """Random centers by rejection sampling; starts again if there is no space for the next one.
-
-    At most 20 times, with 500 attempts for each neuron.
-    """
+    """Random centers by rejection sampling, which starts again if the next one has no space."""
     lowest, highest = np.full(2, _MARGIN * sd), np.array(shape) - 1 - _MARGIN * sd
     # disks around the neurons, or around one of each pair, do not overlap
     disks = (count - pairs) * np.pi * (_APART * sd / 2) ** 2

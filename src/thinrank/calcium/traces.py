@@ -41,11 +41,8 @@ def resolve_decay(decay: Any, frame_rate: float) -> float | None:
 def estimate_decay(Y: np.ndarray) -> float:
     """γ from the autocovariance of the 2000 most active signals.
 
-    For y = (first-order filter of spikes) + (white noise) the autocovariance at lag l ≥ 1 is
-    proportional to γ^l and does not depend on the noise. The autocovariances are summed over
-    signals, and γ is the regression coefficient of each lag on the lag before, for lags 1 to 5.
-
-    Shapes: ``Y`` (n_frames, n_signals).
+    That at lag l ≥ 1 is proportional to γ^l and does not depend on white noise. γ is the regression
+    coefficient of each lag on the lag before, for lags 1 to 5. Shapes: ``Y`` (n_frames, n_signals).
     """
     frames = len(Y)
     square = Y.mean(axis=0, dtype=np.float64) ** 2
@@ -71,7 +68,7 @@ def extract_traces(
     baseline: tuple[np.ndarray, np.ndarray],
     progress: Callable[[float], None],
 ) -> np.ndarray:
-    """Read a movie once: the trace of each neuron without the others, with noise.
+    """The trace of each neuron without the others, with noise, from one reading of a movie.
 
     ``weights``: inverse variances of the pixels. ``baseline``: its knots and levels there.
     """

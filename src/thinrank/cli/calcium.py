@@ -11,13 +11,7 @@ import numpy as np
 import typer
 
 from thinrank import __version__
-from thinrank.cli.options import (
-    Overwrite,
-    Seed,
-    check_before_fit,
-    number,
-    typed_command,
-)
+from thinrank.cli.options import Overwrite, Seed, check_before_fit, number, typed_command
 from thinrank.cli.running import Output, UnusableArgumentError
 from thinrank.core.imports import import_optional
 
@@ -182,7 +176,7 @@ def calcium(
 
     film: Any = movie
     name = str(movie)
-    if movie is None:
+    if simulate:
         film, truth = make_movie(frame_rate=settings["frame_rate"], random_state=seed)
         name = f"a simulated movie (seed {seed})"
         labelled = truth.regions
@@ -192,8 +186,7 @@ def calcium(
     seconds = time.perf_counter() - began
 
     kept = _kept(imaging, decisions, output)
-    everything = decisions is None and len(kept) == imaging.n_neurons_
-    shown = imaging if everything else select_neurons(imaging, kept)
+    shown = imaging if decisions is None else select_neurons(imaging, kept)
     scores = None if labelled is None else shown.score(labelled)
     if labelled is not None:
         _tell_outside(labelled, imaging.mean_image_.shape, output)
@@ -265,9 +258,9 @@ def _kept(imaging: CalciumImaging, decisions: Decisions | None, output: Output) 
 
 def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:
     """Tell how many labeled regions are outside the frames: they may be of another movie."""
-    from thinrank.calcium.regions import mask_of
+    from thinrank.calcium.regions import inside
 
-    count = sum(not mask_of(region, shape).any() for region in labelled)
+    count = sum(not len(inside(region, shape)) for region in labelled)
     if count:
         output.note(
             f"{count} of the {len(labelled)} labeled regions "

@@ -113,28 +113,26 @@ def movie_page(analysis: MovieAnalysis) -> Page:
 
 def score_table(rows: dict[str, Scores]) -> Table:
     """NeuroFinder's scores as a table with one row per name; pixel AUC if known."""
-    header = ("regions", "labelled", "estimated", "matched", "recall", "precision", "combined")
-    with_auc = any(scores.pixel_auc is not None for scores in rows.values())
+    columns = {name: name for name in ("recall", "precision", "combined", "inclusion", "exclusion")}
+    if any(scores.pixel_auc is not None for scores in rows.values()):
+        columns["pixel_auc"] = "pixel AUC"
     cells: list[tuple[Cell, ...]] = []
     for name, scores in rows.items():
         counts = (scores.n_labelled, scores.n_estimated, scores.n_matched)
-        parts: list[float | None] = [scores.recall, scores.precision, scores.combined]
-        parts += [scores.inclusion, scores.exclusion, *([scores.pixel_auc] if with_auc else [])]
+        parts = [getattr(scores, column) for column in columns]
         texts = ["" if part is None or np.isnan(part) else f"{part:.2f}" for part in parts]
         cells.append((name, *map(str, counts), *texts))
-    last = ("inclusion", "exclusion", *(["pixel AUC"] if with_auc else []))
-    return Table((*header, *last), cells)
+    return Table(("regions", "labeled", "estimated", "matched", *columns.values()), cells)
 
 
 def _verdict(analysis: MovieAnalysis) -> str:
     imaging = analysis.imaging
     height, width = imaging.mean_image_.shape
-    count, frames = len(imaging.traces_), imaging.traces_.shape[1]
+    count, frames = imaging.traces_.shape
     noun = "neuron" if count == 1 else "neurons"
     text = f"{count or 'No'} {noun} in {frames} frames of {height} × {width} pixels"
-    if analysis.scores is None:
+    if (scores := analysis.scores) is None:
         return f"{text}."
-    scores = analysis.scores
     return (
         f"{text}; {scores.n_matched} of {scores.n_labelled} labeled regions found, "
         f"combined score {scores.combined:.2f}."
@@ -144,19 +142,23 @@ def _verdict(analysis: MovieAnalysis) -> str:
 def _places(analysis: MovieAnalysis) -> list[Block]:
     estimated, labelled = analysis.imaging.region_coordinates_, analysis.labelled
     panels = [RegionPanel("estimated", estimated, neuron_names(len(estimated)), ESTIMATED)]
-    caption = "Mean of the movie, and outlines of the estimated regions with their numbers"
+    others = []
     if labelled is not None:
         names = label_names(match_regions(estimated, labelled), len(labelled))
-        panels.insert(0, RegionPanel("labelled", labelled, names, LABELLED))
-        caption += f", beside the labeled ones. {EXPLANATION[:-1]}"
+        panels.insert(0, RegionPanel("labeled", labelled, names, LABELLED))
+        others.append("the labeled ones")
     found, count = with_rejected(analysis.imaging)
-    if len(found.region_coordinates_) > count:
-        rejected = found.region_coordinates_[count:]
-        names = neuron_names(len(found.region_coordinates_))[count:]
-        panels.append(RegionPanel("rejected", rejected, names, _REJECTED))
-        caption += ", and of the candidates that do not look like neurons"
+    candidates = found.region_coordinates_
+    if len(candidates) > count:
+        names = neuron_names(len(candidates))[count:]
+        panels.append(RegionPanel("rejected", candidates[count:], names, _REJECTED))
+        others.append("the candidates that do not look like neurons")
+    caption = "Mean of the movie, and outlines of the estimated regions with their numbers"
+    caption += f", beside {' and '.join(others)}." if others else "."
+    if labelled is not None:
+        caption += f" {EXPLANATION}"
     figure = contours(np.asarray(analysis.imaging.mean_image_, dtype=float), panels)
-    return [Section("Regions"), Picture("contours", figure, f"{caption}.")]
+    return [Section("Regions"), Picture("contours", figure, caption)]
 
 
 def _agreement(analysis: MovieAnalysis) -> list[Block]:
@@ -168,7 +170,7 @@ def _agreement(analysis: MovieAnalysis) -> list[Block]:
         Text(
             "NeuroFinder's scores. Recall: fraction of the labeled regions that were found. "
             "Precision: fraction of the estimated regions that match a labeled one. Combined: "
-            "their harmonic mean. Inclusion and exclusion: number of pixels in both a labelled "
+            "their harmonic mean. Inclusion and exclusion: number of pixels in both a labeled "
             "region and its match, divided by the size of the labeled region and of the match. "
             "Pixel AUC: probability that a pixel in a labeled region has more energy in the fit "
             "than one outside. The labels were not used in the fit."
@@ -219,10 +221,8 @@ def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
         f"number of spikes larger than {_CLEAR:.0%} of the neuron's largest spike."
     )
     if quality is not None:
-        columns |= {
-            "SNR": _cells(quality.snr, ".1f"),
-            "correlation": _cells(quality.correlation, ".2f"),
-        }
+        columns["SNR"] = _cells(quality.snr, ".1f")
+        columns["correlation"] = _cells(quality.correlation, ".2f")
         if quality.score is not None:
             columns["score"] = _cells(quality.score, ".2f")
             columns["rejected"] = list(quality.reasons(count))
@@ -250,8 +250,8 @@ def _neurons(imaging: CalciumImaging, movie: str, review: bool) -> list[Block]:
             "command with `--accept decisions.json` and another folder then writes these only."
         )
         height, width = map(int, imaging.mean_image_.shape)
-        movie_words = {"format": DECISIONS, "movie": movie, "frames": imaging.traces_.shape[1]}
-        saved: dict[str, Any] = movie_words | {"height": height, "width": width}
+        saved: dict[str, Any] = {"format": DECISIONS, "movie": movie}
+        saved |= {"frames": imaging.traces_.shape[1], "height": height, "width": width}
         blocks.append(Choices("decisions.json", "neurons", "accepted", saved))
     rows = list(zip(*columns.values(), strict=True))
     return [*blocks, Table(tuple(columns), rows, caption="Neurons", sortable=True), Text(about)]
@@ -285,10 +285,7 @@ class RegionPanel:
 
 
 def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
-    """Draw an image in several panels, each with the outlines and names of some regions.
-
-    Shapes: ``image`` (height, width).
-    """
+    """Draw an image in several panels, each with the outlines and names of some regions."""
     height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
     figure = new_figure(height)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
@@ -304,10 +301,8 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
 
 
 def _write(axis: Axes, region: np.ndarray, name: str, color: str) -> None:
-    """Write a name beside an outline, with a dark edge so that it is legible on bright pixels too.
-
-    The upper right corner of the region is where the text begins: it covers no outline of its own.
-    """
+    """Write a name from the upper right corner of a region on, where it covers no outline."""
+    # a dark edge, so that the name is legible on bright pixels too
     edge = import_optional("matplotlib.patheffects").withStroke(linewidth=1.5, foreground="black")
     row = region[:, 0].min()
     column = region[region[:, 0] <= row + 1, 1].max()
