@@ -67,10 +67,9 @@ class StopSearch(Exception):  # noqa: N818 (not an error)
 class Search:
     """A search over given splits.
 
-    ``partitions`` are the splits of every partition of the rows (one of all rows for a criterion),
-    and ``rows`` is the number of rows of the data. It ends if the callback returns True.
-    ``progress`` is called with the share done of a whole of which this is a ``part``, and a text.
-    ``records`` are those of an earlier search, in other units, that this one continues.
+    ``partitions`` are the splits of every partition of the rows, and ``rows`` is their number. It
+    ends if the callback returns True. ``progress`` is called with the share done of a whole of
+    which this is a ``part``, and a text. ``records`` are those of an earlier search to continue.
     """
 
     def __init__(
@@ -305,10 +304,7 @@ class Search:
     # ------------------------------------------------------------------ models
 
     def evaluate(self, points: Iterable[Sizes], near: Evaluation | None = None) -> list[Evaluation]:
-        """Fit the models that are not yet known, in parallel over splits.
-
-        Exchanges of a loss that is not quadratic begin with the fits of the model ``near``.
-        """
+        """Fit the models that are not yet known, in parallel over splits, perhaps from others."""
         points = list(points)
         starts = [None] * len(self._splits) if near is None else near.fits
 
