@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,8 +50,6 @@ _SHARED = {
     "    {model}\n": """\
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
-""",
-    "    {chosen}\n": """\
     best_params_, cv_results_ : dict
         The parameters that were used, with which the same model can be fitted to other rows; and
         held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
@@ -145,11 +144,8 @@ class Baseline(FactorRegressor):
             )
         scores = np.empty((len(splits), len(settings)))
         for fold, (train, test) in enumerate(splits):
-
-            def of_split(train: np.ndarray = train, test: np.ndarray = test) -> np.ndarray:
-                return self._scores(sample.rows(train), sample.rows(test), settings)
-
-            scores[fold] = recalled(f"split {fold}", of_split)
+            parts = sample.rows(train), sample.rows(test)
+            scores[fold] = recalled(f"split {fold}", partial(self._scores, *parts, settings))
         mean = scores.mean(axis=0)
         finite = np.isfinite(mean)
         spread = np.where(finite, np.std(np.where(finite, scores, 0), axis=0), 0)

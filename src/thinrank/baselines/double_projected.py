@@ -52,7 +52,6 @@ class DoubleProjectedPenalization(PenalizedBaseline):
     Attributes
     ----------
     {model}
-    {chosen}
 
     References
     ----------

@@ -60,7 +60,6 @@ class ExclusiveExtraction(TunedBaseline):
         The objective after every step of the final fit.
     n_iter_ : int
         Number of rounds in the final fit.
-    {chosen}
 
     References
     ----------

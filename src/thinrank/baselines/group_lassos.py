@@ -33,7 +33,6 @@ class MultiTaskGroupLasso(PenalizedBaseline):
     Attributes
     ----------
     {model}
-    {chosen}
 
     Notes
     -----
@@ -88,7 +87,6 @@ class JointRankRowSelection(PenalizedBaseline):
     Attributes
     ----------
     {model}
-    {chosen}
 
     References
     ----------
@@ -154,7 +152,6 @@ class RankConstrainedGroupLasso(PenalizedBaseline):
     {model}
     n_iter_ : int
         Number of iterations in the final fit.
-    {chosen}
 
     Notes
     -----

@@ -34,7 +34,6 @@ class ReducedRankRegression(TunedBaseline):
     Attributes
     ----------
     {model}
-    {chosen}
 
     References
     ----------

@@ -32,7 +32,8 @@ class SeparateLassos(PenalizedBaseline):
     """One lasso per response, with the same penalty for all.
 
     Minimizes ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
-    working sets, one response after another. The paper starts gradient descent from this.
+    working sets, one response after another, so that ``coef_`` has entries that are exactly zero.
+    The paper starts gradient descent from this.
 
     Parameters
     ----------
@@ -46,10 +47,7 @@ class SeparateLassos(PenalizedBaseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`; zero entries of
-        ``coef_`` are exactly zero.
-    {chosen}
+    {model}
 
     References
     ----------

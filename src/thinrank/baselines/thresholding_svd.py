@@ -68,7 +68,6 @@ class ThresholdingSVD(TunedBaseline):
     {model}
     n_iter_ : int
         Number of iterations in the final fit.
-    {chosen}
 
     References
     ----------

@@ -39,8 +39,7 @@ class RowSums(NamedTuple):
 class RowPart:
     """Some of the rows, about their means and in their scales, or in those of another part.
 
-    ``sets`` says whose XᵀX is theirs: that of one set of rows, minus that of another one if there
-    are two.
+    Their XᵀX is that of the first of ``sets``, minus that of the second if there are two.
     """
 
     def __init__(
@@ -236,10 +235,7 @@ class BlockMoments:
 
 
 class BlockForm(HeldCross):
-    """The moments of some rows as a quadratic form, for the predictors that vary.
-
-    Shapes: ``targets`` positions of the responses, ``scale`` (n_targets,) what they are divided by.
-    """
+    """The form of some rows, predictors that vary, and some responses over a scale each."""
 
     def __init__(
         self, moments: BlockMoments, part: RowPart, targets: np.ndarray, scale: np.ndarray

@@ -285,10 +285,9 @@ class _ColumnsInUse:
 class SharedProducts:
     """Products with X that forms with other units of the responses, or other ridges, share.
 
-    The columns of X that are in use are copied once and kept, with their inner products with one
-    another and with Y; when they become more than twice as many as are needed, those in use are
-    copied anew. Threads that fit one split with several ridges share them: what is in use is
-    replaced as a whole, and each call works with what it found.
+    The columns of X in use are copied once and kept, with their inner products; when they become
+    more than twice as many as are needed, those in use are copied anew. Threads share them: what is
+    in use is replaced as a whole, and each call works with what it found.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float) -> None:
@@ -402,9 +401,7 @@ class SharedProducts:
 class ProductForm(AdjustableRidge):
     """A form that multiplies by X and Y, and keeps inner products of the columns in use.
 
-    XᵀY is kept only if it is small compared with X; the gradient is Xᵀ(X_S U − YV)/n.
-
-    Shapes: ``units`` (n_targets,), what responses are multiplied by; None for ones.
+    The responses are multiplied by ``units`` (n_targets,), or None for ones.
     """
 
     def __init__(self, shared: SharedProducts, constant: float, units: Array | None) -> None:
@@ -424,11 +421,7 @@ class ProductForm(AdjustableRidge):
         return _times(self.shared.cross(rows), self._units)
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed.
-
-        With more rows than samples and X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out
-        directions orthogonal to all samples.
-        """
+        """As above, or with more rows than samples (D²/n + ridge)^(−½) Fᵀ, with X_S = E D Fᵀ."""
         if not self.has_dual(rows):
             return super().inverse_root(rows)
         values, vectors = self.shared.spectrum(rows)

@@ -91,8 +91,7 @@ def confidence_intervals(
     Returns
     -------
     Intervals
-        With ``estimate``, ``lower``, ``upper``, ``p_value``, ``adjusted_p_value``,
-        ``to_frame()`` and ``matrix()``.
+        With ``estimate``, ``lower``, ``upper``, ``to_frame()`` and ``matrix()``.
 
     Notes
     -----

@@ -125,8 +125,7 @@ def combined_p_values(
 ) -> np.ndarray:
     """p-values from squared correlations with the shared directions, and from what they leave.
 
-    ``every`` is the squared correlation with all k directions, ``first`` the p-value of the
-    expected one.
+    ``every``: with all k directions; ``first``: the p-value of the expected one.
     """
     parts, weights = ([], []) if first is None else ([first], [1.0])
     if rank:

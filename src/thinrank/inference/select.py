@@ -106,9 +106,7 @@ def select_predictors(
     Returns
     -------
     Discoveries
-        ``selected``, ``names``, ``statistics``, ``threshold``, ``estimated_fdp``, ``method``,
-        ``reason``, p-values where they exist, and ``to_frame()``. Constant predictors are never
-        selected.
+        With ``selected``, ``names`` and ``to_frame()``. Constant predictors are never selected.
 
     References
     ----------

@@ -276,6 +276,7 @@ class GeneralizedLinear:
             root = xp.sqrt(self.sample_weight)[:, None]
             fitted = fitted * root
             residual = residual * arrays.divide_or_zero(1.0, root)
+        norms = arrays.column_norms_squared(fitted)
         return WorkingForm(
             self._curvature(),
             self._weighted(),
@@ -283,9 +284,7 @@ class GeneralizedLinear:
             fitted - residual,
             scale,
             self.ridge,
-            value=point.values,
-            slope=slope / self.samples,
-            fitted=arrays.column_norms_squared(fitted) / self.samples,
+            constants=2 * (point.values - slope / self.samples) + norms / self.samples,
             samples=self.samples,
             observations=self.observations,
         )

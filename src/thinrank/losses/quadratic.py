@@ -185,14 +185,14 @@ class FormLoss(Quadratic):
 _MAX_COLUMNS = 400
 
 
-def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
+def noise_scale(Y: Design, total: float) -> float:
     """Robust standard deviation of the noise in Y = (low rank) + noise.
 
     The median singular value of Y over that of noise of unit variance (Gavish & Donoho 2014): a
     signal of low rank changes only the few largest.
     """
     k = min(Y.shape[1], _MAX_COLUMNS)
-    drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))
+    drawn = np.sort(np.random.default_rng(0).choice(Y.shape[1], k, replace=False))
     gram = Y.gram(arrays.indices(drawn.tolist(), Y.prototype))
     rows = max(round(total), 1)
     short, long = min(rows, k), max(rows, k)

@@ -213,10 +213,7 @@ def _alike(keys: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
 def path_tables(
     jobs: Sequence[tuple[Split, float, Container[int]]], sizes: Sequence[int], most: int
 ) -> list[PathTables]:
-    """Tables of splits, with ridges and numbers of rows, by elimination from ridge fits.
-
-    ``sizes`` are decreasing, from all rows.
-    """
+    """Tables of splits, with ridges and decreasing numbers of rows, by elimination from all."""
     found: list[PathTables] = [([], []) for _ in jobs]
     keys = [(split.first_rows.shape[0], ridge > 0) for split, ridge, _ in jobs]
     for (count, shrunk), places in _alike(keys):
