@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,8 +25,9 @@ from thinrank.selection import estimate_rank
 from thinrank.selection.splits import given_splits
 from thinrank.solvers.group_lasso import largest_penalty
 
-# Values of the tuning parameters of a baseline, by name.
+# Values of the tuning parameters of a baseline, by name; and one solution for each setting.
 Setting = dict[str, Any]
+Solutions = Iterator[Factors]
 
 # Parts of the documentation of the baselines, in the place of their names in braces.
 _SHARED = {
@@ -33,6 +35,11 @@ _SHARED = {
     rank : int or "auto", default="auto"
         Largest rank of Θ. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
         (2011), :func:`thinrank.selection.estimate_rank`.
+""",
+    "    {penalties}\n": """\
+    n_penalties : int, default=30
+        Number of penalties on the path of ``penalty="auto"``.
+    {splits}
 """,
     "    {splits}\n": """\
     cv, fit_intercept, standardize : default=5, True and True
@@ -43,8 +50,6 @@ _SHARED = {
     "    {model}\n": """\
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
-""",
-    "    {chosen}\n": """\
     best_params_, cv_results_ : dict
         The parameters that were used, with which the same model can be fitted to other rows; and
         held-out scores of all candidates, as in scikit-learn's GridSearchCV, if ``cv`` chose.
@@ -59,8 +64,7 @@ class Baseline(FactorRegressor):
     """A regressor that lists candidate settings and solves for them one after another.
 
     A subclass is a dataclass of its parameters. It implements :meth:`_path`, and :meth:`_settings`
-    if it has more than one penalty to choose. This class chooses the setting, converts between
-    units and stores the fit.
+    if it chooses more than a penalty.
     """
 
     fit_intercept: bool
@@ -128,9 +132,7 @@ class Baseline(FactorRegressor):
         rounded = arrays.half_the_digits(np.where(finite, scores, 0.0))
         return settings[int(np.argmax(np.where(finite, rounded, scores)))]
 
-    def _cross_validated(
-        self, sample: TrainingSample, settings: Sequence[Setting]
-    ) -> dict[str, Any]:
+    def _cross_validated(self, sample: TrainingSample, settings: list[Setting]) -> dict[str, Any]:
         """Held-out mean squared error of every setting."""
         weights = np.ones(len(sample.X)) if sample.weight is None else sample.weight
         splits = given_splits(self.cv, sample.X, sample.Y)
@@ -142,15 +144,12 @@ class Baseline(FactorRegressor):
             )
         scores = np.empty((len(splits), len(settings)))
         for fold, (train, test) in enumerate(splits):
-
-            def of_split(train: np.ndarray = train, test: np.ndarray = test) -> np.ndarray:
-                return self._scores(sample.rows(train), sample.rows(test), settings)
-
-            scores[fold] = recalled(f"split {fold}", of_split)
+            parts = sample.rows(train), sample.rows(test)
+            scores[fold] = recalled(f"split {fold}", partial(self._scores, *parts, settings))
         mean = scores.mean(axis=0)
         finite = np.isfinite(mean)
         spread = np.where(finite, np.std(np.where(finite, scores, 0), axis=0), 0)
-        results: dict[str, Any] = {"params": list(settings)}
+        results: dict[str, Any] = {"params": settings}
         results |= {f"split{i}_test_score": row for i, row in enumerate(scores)}
         results |= {"mean_test_score": mean, "std_test_score": spread}
         order = np.argsort(-mean, kind="stable")
@@ -159,7 +158,7 @@ class Baseline(FactorRegressor):
         return results
 
     def _scores(
-        self, sample: TrainingSample, held_out: TrainingSample, settings: Sequence[Setting]
+        self, sample: TrainingSample, held_out: TrainingSample, settings: list[Setting]
     ) -> np.ndarray:
         """Negative held-out errors along the path, −∞ for settings that are skipped."""
         data = sample.prepared(self.fit_intercept, self.standardize)
@@ -183,19 +182,16 @@ class Baseline(FactorRegressor):
                 positive_integer(name, value)
 
     def _settings(self, data: Prepared) -> list[Setting]:
-        """The candidate settings in the order of the path; one if nothing is to be chosen.
-
-        Here: one penalty, from the smallest one with all coefficients zero downwards.
-        """
+        """The candidate settings in the order of the path; one if nothing is to be chosen."""
         rank = {"rank": self._rank_of(data)} if hasattr(self, "rank") else {}
-        if not is_auto(self.penalty):
-            return [{**rank, "penalty": float(self.penalty)}]
-        grid = penalty_grid(self._largest_penalty(data), self.n_penalties)
-        return [{**rank, "penalty": penalty} for penalty in grid]
+        penalties = [self.penalty]
+        if is_auto(self.penalty):
+            penalties = [*self._penalties(data, **rank)]
+        return [{**rank, "penalty": float(penalty)} for penalty in penalties]
 
-    def _largest_penalty(self, data: Prepared) -> float:
-        """The smallest penalty with all coefficients zero: here that of the group lasso."""
-        return largest_penalty(data.cross, data.shape[0])
+    def _penalties(self, data: Prepared, rank: int = 0) -> np.ndarray:
+        """Candidates in the order of the path: here those of the group lasso, downwards."""
+        return penalty_grid(largest_penalty(data.cross, data.shape[0]), self.n_penalties)
 
     def _tol(self, final: bool) -> float:
         return self.tol if final else max(self.tol, self._path_tol)
@@ -210,9 +206,7 @@ class Baseline(FactorRegressor):
                 stacklevel=4,
             )
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         """One solution per setting, in the units of ``data``; with full accuracy if ``final``."""
         raise NotImplementedError
 
@@ -227,21 +221,26 @@ class Baseline(FactorRegressor):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PenalizedBaseline(Baseline):
-    """A baseline with a path of penalties, of which ``cv`` chooses one."""
+class TunedBaseline(Baseline):
+    """A baseline of which ``cv`` chooses parameters."""
 
-    n_penalties: int = 30
     cv: Any = 5
     fit_intercept: bool = True
     standardize: bool = True
 
 
-def penalty_grid(largest: float, count: int) -> list[float]:
+@dataclass(eq=False, repr=False, kw_only=True)
+class PenalizedBaseline(TunedBaseline):
+    """A baseline with a path of penalties, from convex problems that are solved up to ``tol``."""
+
+    n_penalties: int = 30
+    tol: float = 1e-6
+
+
+def penalty_grid(largest: float, count: int) -> np.ndarray:
     """Decreasing penalties, evenly spaced on a logarithmic scale."""
-    if largest <= 0:
-        return [0.0]
     # down to 0.003; scikit-learn's lasso paths end at 0.001
-    return [float(x) for x in largest * np.geomspace(1.0, 10**-2.5, count)]
+    return largest * np.geomspace(1.0, 10**-2.5, count) if largest > 0 else np.zeros(1)
 
 
 def _mean_squared_error(data: Prepared, factors: Factors, held_out: TrainingSample) -> float:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from thinrank.baselines.base import PenalizedBaseline, Setting, penalty_grid
+from thinrank.baselines.base import PenalizedBaseline, Setting, Solutions
 from thinrank.baselines.sample import Prepared
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.quadratic import noise_scale
-from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
+from thinrank.solvers.group_lasso import group_lasso, nonzero_rows
 
 
 @dataclass(eq=False, repr=False)
@@ -53,7 +52,6 @@ class DoubleProjectedPenalization(PenalizedBaseline):
     Attributes
     ----------
     {model}
-    {chosen}
 
     References
     ----------
@@ -76,28 +74,21 @@ class DoubleProjectedPenalization(PenalizedBaseline):
     column_threshold: float | str = "auto"
     _: KW_ONLY
     n_penalties: int = 20
-    tol: float = 1e-6
 
     def _settings(self, data: Prepared) -> list[Setting]:
-        rank = self._rank_of(data)
-        n = data.shape[0]
-        penalties, thresholds = [self.penalty], [self.column_threshold]
-        if is_auto(self.penalty):
-            penalties = [*penalty_grid(largest_penalty(data.cross, n), self.n_penalties)]
+        settings, thresholds = super()._settings(data), [self.column_threshold]
         if is_auto(self.column_threshold):
-            noise = noise_scale(Dense(data.Y), n)
+            noise = noise_scale(Dense(data.Y), data.shape[0])
             # a row of pure noise has a norm of about σ√r, with a standard deviation of about σ/√2
             above = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0) if noise > 0 else ()
-            thresholds = [0.0, *(noise * (rank**0.5 + x) for x in above)]
+            thresholds = [0.0, *(noise * (settings[0]["rank"] ** 0.5 + x) for x in above)]
         return [
-            {"rank": rank, "penalty": float(penalty), "column_threshold": float(threshold)}
-            for penalty in penalties
+            {**setting, "column_threshold": float(threshold)}
+            for setting in settings
             for threshold in thresholds
         ]
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         tol = self._tol(final)
         first_target = data.Y @ data.reduced_rank(settings[0]["rank"]).V
         first, penalty = None, -1.0

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline, Setting
+from thinrank.baselines.base import Setting, Solutions, TunedBaseline
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.separate import weighted_lasso
-from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 
 @dataclass(eq=False, repr=False)
-class ExclusiveExtraction(Baseline):
+class ExclusiveExtraction(TunedBaseline):
     """Exclusive extraction (EEA): low rank with sparse singular vectors, layer by layer.
 
     Minimizes, over Θ = Σ d·u·vᵀ with ``rank`` layers, ::
@@ -36,9 +34,7 @@ class ExclusiveExtraction(Baseline):
 
     Parameters
     ----------
-    rank : int or "auto", default="auto"
-        Number of layers. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
-        (2011).
+    {rank}
     penalty : float or "auto", default="auto"
         Weight of the adaptive penalty. "auto" chooses by ``cv``.
     gamma : float, default=0.5
@@ -64,7 +60,6 @@ class ExclusiveExtraction(Baseline):
         The objective after every step of the final fit.
     n_iter_ : int
         Number of rounds in the final fit.
-    {chosen}
 
     References
     ----------
@@ -89,22 +84,14 @@ class ExclusiveExtraction(Baseline):
     gamma: float = 0.5
     n_penalties: int = 20
     cv: Any = None
-    fit_intercept: bool = True
-    standardize: bool = True
     max_iter: int = 200
     tol: float = 1e-4
 
-    def _settings(self, data: Prepared) -> list[Setting]:
-        rank = self._rank_of(data)
-        if not is_auto(self.penalty):
-            return [{"rank": rank, "penalty": float(self.penalty)}]
-        largest = self._layers(data, rank).largest_penalty()
-        if largest <= 0:
-            return [{"rank": rank, "penalty": 0.0}]
+    def _penalties(self, data: Prepared, rank: int = 0) -> np.ndarray:
+        largest = Layers(data, rank, self.gamma).largest_penalty()
         # upwards, since a layer that is zero stays zero; from very small penalties,
         # since the weights of the entries differ by orders of magnitude
-        grid = largest * np.geomspace(3e-5, 1.0, self.n_penalties)
-        return [{"rank": rank, "penalty": float(penalty)} for penalty in grid]
+        return largest * np.geomspace(3e-5, 1.0, self.n_penalties) if largest > 0 else np.zeros(1)
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
         if self.cv is not None:
@@ -114,13 +101,8 @@ class ExclusiveExtraction(Baseline):
         # the last setting of the path is the empty model, whose criterion is always finite
         return settings[int(np.argmin(values))]
 
-    def _layers(self, data: Prepared, rank: int) -> Layers:
-        return Layers.from_start(data, data.reduced_rank(rank), self.gamma)
-
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
-        layers = self._layers(data, settings[0]["rank"])
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
+        layers = Layers(data, settings[0]["rank"], self.gamma)
         tol = self._tol(final)
         # only small penalties, whose models have many parameters, need more than 30 rounds
         limit = self.max_iter if final else min(self.max_iter, 30)
@@ -143,27 +125,16 @@ def _bayes_criterion(data: Prepared, factors: Factors) -> float:
     return n * k * float(np.log(max(residual, np.finfo(float).tiny))) + entries * np.log(n * k)
 
 
-@dataclass
 class Layers:
-    """Θ = Σ_l u_l·v_lᵀ and the adaptive weights of its layers; updated in place."""
+    """Θ = Σ_l u_l·v_lᵀ, at first by reduced-rank regression, and weights of its entries."""
 
-    data: Prepared
-    U: np.ndarray  # (n_features, rank) left vectors, multiplied by the singular values
-    V: np.ndarray  # (n_targets, rank) right vectors
-    scale_u: np.ndarray  # (n_features, rank)
-    # (n_targets, rank) one over the weights: entry (i, j) of layer l is penalized by
-    # |u_il·v_jl|/(scale_u_il·scale_v_jl)
-    scale_v: np.ndarray
-
-    @classmethod
-    def from_start(cls, data: Prepared, start: Factors, gamma: float) -> Layers:
-        """Layers from the singular value decomposition of a first Θ; weights from its entries."""
-        balanced = start.balanced()
-        values = balanced.singular_values()
-        root = np.sqrt(values)
+    def __init__(self, data: Prepared, rank: int, gamma: float) -> None:
+        self.data, balanced = data, data.reduced_rank(rank).balanced()
+        root = np.sqrt(balanced.singular_values())
         # the columns of balanced U and V are both multiplied by the root of the singular value
-        U, V = balanced.U * root, balanced.V / np.where(root > 0, root, 1.0)
-        return cls(data, U, V.copy(), np.abs(U) ** gamma, np.abs(V) ** gamma)
+        self.U, self.V = balanced.U * root, balanced.V / np.where(root > 0, root, 1.0)
+        # entry (i, j) of layer l is penalized by |u_il·v_jl|/(scale_u_il·scale_v_jl)
+        self.scale_u, self.scale_v = np.abs(self.U) ** gamma, np.abs(self.V) ** gamma
 
     def largest_penalty(self) -> float:
         """A penalty for which every layer is zero, whatever the other layers are."""

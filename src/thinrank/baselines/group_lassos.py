@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from thinrank.baselines.base import PenalizedBaseline, Setting
+from thinrank.baselines.base import PenalizedBaseline, Setting, Solutions
 from thinrank.baselines.sample import NEARLY_DEPENDENT, Prepared
 from thinrank.core.factors import Factors
 from thinrank.solvers.group_lasso import group_lasso, group_lasso_path, nonzero_rows
@@ -27,17 +26,13 @@ class MultiTaskGroupLasso(PenalizedBaseline):
     penalty : float or "auto", default="auto"
         Weight of the row norms, in the units of Y. "auto" chooses by ``cv`` from a warm-started
         path that begins with the penalty for which all coefficients are zero.
-    n_penalties : int, default=30
-        Number of penalties on the path.
-    {splits}
+    {penalties}
     tol : float, default=1e-6
         Tolerance for the duality gap of the final fit, relative to ‖Y‖².
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`; the rank is not limited.
-    {chosen}
+    {model}
 
     Notes
     -----
@@ -63,12 +58,8 @@ class MultiTaskGroupLasso(PenalizedBaseline):
     """
 
     penalty: float | str = "auto"
-    _: KW_ONLY
-    tol: float = 1e-6
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         tol = self._tol(final)
         penalties = (setting["penalty"] for setting in settings)
         for theta in group_lasso_path(data.X, data.Y, penalties, tol=tol):
@@ -85,22 +76,17 @@ class JointRankRowSelection(PenalizedBaseline):
 
     Parameters
     ----------
-    rank : int or "auto", default="auto"
-        Largest rank of Θ. "auto" uses the rank selection criterion on all predictors.
+    {rank}
     penalty : float or "auto", default="auto"
         Penalty of the first step, in the units of Y. "auto" chooses by ``cv``, from the held-out
         error of the second step.
-    n_penalties : int, default=30
-        Number of penalties on the path of ``penalty="auto"``.
-    {splits}
+    {penalties}
     tol : float, default=1e-6
         Tolerance for the duality gap of the first step, relative to ‖Y‖².
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`; all columns are in the support.
-    {chosen}
+    {model}
 
     References
     ----------
@@ -118,12 +104,8 @@ class JointRankRowSelection(PenalizedBaseline):
 
     rank: int | str = "auto"
     penalty: float | str = "auto"
-    _: KW_ONLY
-    tol: float = 1e-6
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         tol = self._tol(final)
         penalties = (setting["penalty"] for setting in settings)
         path = group_lasso_path(data.X, data.Y, penalties, tol=tol)
@@ -146,7 +128,7 @@ def _on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
 class RankConstrainedGroupLasso(PenalizedBaseline):
     """The rank-constrained group lasso (RCGL).
 
-    Minimizes 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. With B = AVᵀ and
+    Minimizes 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over Θ = B of rank at most ``rank``. With B = AVᵀ,
     orthonormal V of shape (n_targets, rank), the rows of A and B have the same norms, and two
     steps alternate: the group lasso of YV on X for A, and the orthogonal Procrustes problem for
     V, solved by the polar factor of YᵀXA. The objective never increases. The result depends on
@@ -155,15 +137,11 @@ class RankConstrainedGroupLasso(PenalizedBaseline):
 
     Parameters
     ----------
-    rank : int or "auto", default="auto"
-        Largest rank of B. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
-        (2011).
+    {rank}
     penalty : float or "auto", default="auto"
         Weight of the row norms, in the units of Y. "auto" chooses by ``cv`` from a warm-started
         path that begins with the penalty for which all coefficients are zero.
-    n_penalties : int, default=30
-        Number of penalties on the path.
-    {splits}
+    {penalties}
     max_iter : int, default=500
         Largest number of iterations. A ConvergenceWarning is issued if it is reached.
     tol : float, default=1e-6
@@ -171,11 +149,9 @@ class RankConstrainedGroupLasso(PenalizedBaseline):
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`; all columns are in the support.
+    {model}
     n_iter_ : int
         Number of iterations in the final fit.
-    {chosen}
 
     Notes
     -----
@@ -203,11 +179,8 @@ class RankConstrainedGroupLasso(PenalizedBaseline):
     penalty: float | str = "auto"
     _: KW_ONLY
     max_iter: int = 500
-    tol: float = 1e-6
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         tol = self._tol(final)
         V = data.reduced_rank(settings[0]["rank"]).V
         A = None

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline, Setting
+from thinrank.baselines.base import Baseline, Setting, Solutions, TunedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 
 @dataclass(eq=False, repr=False)
-class ReducedRankRegression(Baseline):
+class ReducedRankRegression(TunedBaseline):
     """Reduced-rank regression: low rank, no sparsity.
 
     Minimizes 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² in closed form, over Θ of rank at most ``rank``, which
@@ -35,7 +34,6 @@ class ReducedRankRegression(Baseline):
     Attributes
     ----------
     {model}
-    {chosen}
 
     References
     ----------
@@ -57,9 +55,6 @@ class ReducedRankRegression(Baseline):
     ridge: float | str = 0.0
     _: KW_ONLY
     n_ridges: int = 12
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
 
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)
@@ -69,9 +64,7 @@ class ReducedRankRegression(Baseline):
         ridges = [*(float(x) for x in typical * np.geomspace(10, 1e-4, self.n_ridges)), 0.0]
         return [{"rank": rank, "ridge": ridge} for ridge in ridges]
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         for setting in settings:
             yield data.reduced_rank(setting["rank"], setting["ridge"])
 
@@ -113,9 +106,7 @@ class NullRegressor(Baseline):
     def _settings(self, data: Prepared) -> list[Setting]:
         return [{}]
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         _, p, k = data.shape
         for _ in settings:
             yield Factors.zero((p, k), like=data.X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -10,9 +9,14 @@ from sklearn import config_context
 from sklearn.linear_model import lasso_path
 
 from thinrank.arrays import Array
-from thinrank.baselines.base import PenalizedBaseline, Setting
+from thinrank.baselines.base import (
+    PenalizedBaseline,
+    Setting,
+    Solutions,
+    TunedBaseline,
+    penalty_grid,
+)
 from thinrank.baselines.sample import Prepared
-from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import quiet_coordinate_descent
 
@@ -28,26 +32,22 @@ class SeparateLassos(PenalizedBaseline):
     """One lasso per response, with the same penalty for all.
 
     Minimizes ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
-    working sets, one response after another. The paper starts gradient descent from this.
+    working sets, one response after another, so that ``coef_`` has entries that are exactly zero.
+    The paper starts gradient descent from this.
 
     Parameters
     ----------
     penalty : float or "auto", default="auto"
         Weight of the absolute entries, in the units of Y. "auto" chooses by ``cv`` from a
         warm-started path.
-    n_penalties : int, default=30
-        Number of penalties on the path.
-    {splits}
+    {penalties}
     tol : float, default=1e-6
         Tolerance for the duality gaps of the final fit, relative to the squared norm of each
         response.
 
     Attributes
     ----------
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`; zero entries of
-        ``coef_`` are exactly zero.
-    {chosen}
+    {model}
 
     References
     ----------
@@ -64,15 +64,12 @@ class SeparateLassos(PenalizedBaseline):
     """
 
     penalty: float | str = "auto"
-    _: KW_ONLY
-    tol: float = 1e-6
 
-    def _largest_penalty(self, data: Prepared) -> float:
-        return float(np.max(np.abs(data.cross), initial=0.0)) / data.shape[0]
+    def _penalties(self, data: Prepared, rank: int = 0) -> np.ndarray:
+        largest = float(np.max(np.abs(data.cross), initial=0.0)) / data.shape[0]
+        return penalty_grid(largest, self.n_penalties)
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         _, p, k = data.shape
         theta, ones = np.zeros((p, k)), np.ones(p)
         tol = self._tol(final)
@@ -94,7 +91,7 @@ class SeparateLassos(PenalizedBaseline):
 
 
 @dataclass(eq=False, repr=False)
-class SeparateRidges(PenalizedBaseline):
+class SeparateRidges(TunedBaseline):
     """Ridge regression of each response, with one penalty for all.
 
     Minimizes 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².
@@ -103,9 +100,7 @@ class SeparateRidges(PenalizedBaseline):
     ----------
     penalty : float or "auto", default="auto"
         Weight of the ridge penalty; "auto" chooses it by ``cv``.
-    n_penalties : int, default=30
-        Number of penalties that "auto" tries.
-    {splits}
+    {penalties}
 
     Examples
     --------
@@ -116,19 +111,16 @@ class SeparateRidges(PenalizedBaseline):
     """
 
     penalty: float | str = "auto"
+    _: KW_ONLY
+    n_penalties: int = 30
 
-    def _settings(self, data: Prepared) -> list[Setting]:
-        if not is_auto(self.penalty):
-            return [{"penalty": float(self.penalty)}]
+    def _penalties(self, data: Prepared, rank: int = 0) -> np.ndarray:
         values = data.svd[1]  # none if all predictors are constant
         largest = float(values[0]) ** 2 / data.shape[0] if values.size else 1.0
         # from all coefficients close to zero to almost ordinary least squares
-        parts = np.geomspace(10.0, 1e-5, self.n_penalties)
-        return [{"penalty": largest * float(part)} for part in parts]
+        return largest * np.geomspace(10.0, 1e-5, self.n_penalties)
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         left, values, right = data.svd
         scores = left.T @ data.Y
         for setting in settings:
@@ -138,10 +130,9 @@ class SeparateRidges(PenalizedBaseline):
 
 
 def factors_of_columns(theta: np.ndarray) -> Factors:
-    """Factors of all of Θ, in which every column is as precise as in Θ.
+    """Factors of all of Θ, in which columns of small units are as precise as those of large ones.
 
-    The columns have the units of the responses, which may differ by many orders of magnitude. In a
-    decomposition of Θ itself the small ones would get the rounding errors of the large ones.
+    In a decomposition of Θ itself they would get the rounding errors of the latter.
     """
     units = np.max(np.abs(theta), axis=0, initial=0.0)
     units = np.where(units > 0, units, 1.0)
@@ -159,10 +150,7 @@ def weighted_lasso(
 ) -> np.ndarray:
     """Minimise 1/(2n)·‖y − Xb‖² + penalty·Σⱼ|bⱼ|/scaleⱼ over b.
 
-    scikit-learn's coordinate descent runs on a working set, which grows by the entries that
-    violate the optimality condition scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty, until no entry does.
-
-    Shapes: ``scale`` (n_features,), ``start`` (n_features,), result (n_features,).
+    A working set grows by the entries that violate scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty.
     """
     n = X.shape[0]
     b = np.where(scale > 0, start, 0.0)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from thinrank.baselines.base import Baseline, Setting
+from thinrank.baselines.base import Setting, Solutions, TunedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
@@ -29,7 +27,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(eq=False, repr=False)
-class ThresholdingSVD(Baseline):
+class ThresholdingSVD(TunedBaseline):
     """Thresholding SVD regression (TSVD): low rank, sparse left and right singular vectors.
 
     Θ = BVᵀ with orthonormal V of shape (n_targets, rank). Two steps alternate, starting from B = 0
@@ -70,7 +68,6 @@ class ThresholdingSVD(Baseline):
     {model}
     n_iter_ : int
         Number of iterations in the final fit.
-    {chosen}
 
     References
     ----------
@@ -93,9 +90,6 @@ class ThresholdingSVD(Baseline):
     column_threshold: float | str = "auto"
     _: KW_ONLY
     n_thresholds: int = 15
-    cv: Any = 5
-    fit_intercept: bool = True
-    standardize: bool = True
     max_iter: int = 200
     tol: float = 1e-3
 
@@ -114,9 +108,7 @@ class ThresholdingSVD(Baseline):
             for row in rows
         ]
 
-    def _path(
-        self, data: Prepared, settings: Sequence[Setting], final: bool = False
-    ) -> Iterator[Factors]:
+    def _path(self, data: Prepared, settings: list[Setting], final: bool = False) -> Solutions:
         left = LeftStep(data)
         V = data.reduced_rank(settings[0]["rank"]).V
         start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
@@ -132,7 +124,9 @@ class ThresholdingSVD(Baseline):
                 factors, _ = _iterate(left, factors, threshold, column, tol, max_iter=2)
             factors, iterations = _iterate(left, factors, row, column, tol, limit)
             reached = row
-            yield _without_empty_layers(factors, _loadings(data, factors.U, column))
+            loadings = _loadings(data, factors.U, column)
+            alive = np.any(factors.U != 0, axis=0) & np.any(loadings != 0, axis=0)
+            yield Factors(factors.U[:, alive], factors.V[:, alive])
         if final:
             self._end(iterations)
 
@@ -199,10 +193,7 @@ def _descent(high: float, low: float) -> list[float]:
 
 
 def _loadings(data: Prepared, B: np.ndarray, threshold: float) -> np.ndarray:
-    """Thresholded YᵀXB, its columns divided by the norms of those of XB.
-
-    The noise in the result has the same standard deviation as the noise in Y.
-    """
+    """Thresholded YᵀXB over the norms of the columns of XB, with the noise level of Y."""
     fit = data.X @ B
     norms = np.linalg.norm(fit, axis=0)
     loadings = data.cross.T @ B * data.mean_weight**0.5 / np.where(norms > 0, norms, 1.0)
@@ -210,10 +201,7 @@ def _loadings(data: Prepared, B: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _right_step(loadings: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """V from its loadings.
-
-    A layer with zero loadings keeps its direction, made orthogonal to the other layers.
-    """
+    """V from its loadings; layers without keep their direction, made orthogonal to the others."""
     alive = np.any(loadings != 0, axis=0)
     answer = np.empty_like(V)
     answer[:, alive] = _nearest_orthonormal(loadings[:, alive])
@@ -221,11 +209,6 @@ def _right_step(loadings: np.ndarray, V: np.ndarray) -> np.ndarray:
         rest = V[:, ~alive] - answer[:, alive] @ (answer[:, alive].T @ V[:, ~alive])
         answer[:, ~alive] = _nearest_orthonormal(rest)
     return answer
-
-
-def _without_empty_layers(factors: Factors, loadings: np.ndarray) -> Factors:
-    alive = np.any(factors.U != 0, axis=0) & np.any(loadings != 0, axis=0)
-    return Factors(factors.U[:, alive], factors.V[:, alive])
 
 
 def _nearest_orthonormal(matrix: np.ndarray) -> np.ndarray:

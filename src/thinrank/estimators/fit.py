@@ -35,11 +35,12 @@ from thinrank.estimators.problem import FitResult, Problem, TrainingData, live
 from thinrank.estimators.validation import criterion_of, lazy_rows, without_mask
 from thinrank.minimize import as_solver, as_start, seed_from, solution_of, solve
 from thinrank.selection.choice import Evaluation
+from thinrank.selection.scores import CriterionScore
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.selection.splits import (
+    Split,
     checked_splits,
-    criterion_split,
     held_out_splits,
     make_partitions,
 )
@@ -421,7 +422,7 @@ def find_sizes(
         """The splits of every partition of the rows, or of the first ones."""
         if known is not None:
             selects = space.rows[0] < loss.shape[0], space.columns[0] < loss.shape[1]
-            return [[criterion_split(loss, known, *selects, **fits)]]
+            return [[Split(loss, CriterionScore(loss, known, *selects), **fits)]]
         training = {
             "center": estimator.fit_intercept,
             "scale": estimator.standardize,

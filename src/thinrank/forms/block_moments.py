@@ -39,8 +39,7 @@ class RowSums(NamedTuple):
 class RowPart:
     """Some of the rows, about their means and in their scales, or in those of another part.
 
-    ``sets`` says whose XᵀX is theirs: that of one set of rows, minus that of another one if there
-    are two.
+    Their XᵀX is that of the first of ``sets``, minus that of the second if there are two.
     """
 
     def __init__(
@@ -236,10 +235,7 @@ class BlockMoments:
 
 
 class BlockForm(HeldCross):
-    """The moments of some rows as a quadratic form, for the predictors that vary.
-
-    Shapes: ``targets`` positions of the responses, ``scale`` (n_targets,) what they are divided by.
-    """
+    """The form of some rows, predictors that vary, and some responses over a scale each."""
 
     def __init__(
         self, moments: BlockMoments, part: RowPart, targets: np.ndarray, scale: np.ndarray
@@ -367,9 +363,8 @@ def _sets_of(
 ) -> tuple[np.ndarray | None, list[tuple[int, int]], bool]:
     """The sets of rows whose sums are needed, one column each; positions for every split.
 
-    The positions are those of the rows that a split leaves out for training, and that it tests on.
-    The sums of all rows are the sum over all sets if these are disjoint; otherwise they are those
-    of the last set.
+    The positions are those of the rows that a split leaves out for training, and that it tests on;
+    all rows are the last set unless the sets are disjoint.
     """
     if not splits:
         return None, [], True
@@ -394,10 +389,7 @@ def _sets_of(
 def rough_means(
     X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means of a block, which are subtracted from all blocks.
-
-    Sums of squares and products about zero would lose digits if means are large.
-    """
+    """Means of a block, subtracted from all blocks, since sums about zero would lose digits."""
     share = np.full(len(X), 1.0 / len(X))
     if weight is not None and weight.any():
         share = weight / weight.sum()
@@ -414,10 +406,7 @@ def first_sums(
     center_y: np.ndarray,
     with_gram: bool,
 ) -> list[np.ndarray]:
-    """The sums of RowSums, and of XᵀX if requested, one per set of rows.
-
-    Shapes: ``masks`` (m, n_sets). ``masks``: None for one set of all rows.
-    """
+    """The sums of RowSums, and of XᵀX if requested, one per set of rows; no masks: one of all."""
     X -= center_x.astype(X.dtype)
     Y = Y.astype(X.dtype)
     Y -= center_y.astype(X.dtype)

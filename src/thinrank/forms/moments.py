@@ -42,10 +42,7 @@ class AdjustableRidge:
         raise NotImplementedError
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows.
-
-        Shapes: ``R`` (q, len(rows)).
-        """
+        """R (q, s) with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows."""
         return linalg.inverse_cholesky(self.gram(rows))
 
 
@@ -98,10 +95,7 @@ def plus_rows(gradient: Array, rows: Array, U: Array, ridge: float) -> Array:
 
 
 class GramForm(HeldCross):
-    """A form with all of H in memory, for problems with few predictors.
-
-    Shapes: ``gram`` (n_features, n_features), ``cross`` (n_features, n_targets).
-    """
+    """A form with all of H in memory, for problems with few predictors."""
 
     def __init__(self, gram: Array, cross: Array, constant: float, samples: float) -> None:
         super().__init__(cross, constant, samples)
@@ -129,10 +123,7 @@ class GramForm(HeldCross):
 
 
 class IdentityForm(HeldCross):
-    """The form of denoising, with H = (1 + ridge)·I.
-
-    Shapes: ``cross`` (n_rows, n_columns).
-    """
+    """The form of denoising, with H = (1 + ridge)·I."""
 
     def __init__(self, cross: Array, constant: float, ridge: float) -> None:
         super().__init__(cross, constant, cross.shape[0], ridge)
@@ -200,11 +191,6 @@ class Moments:
         """‖Y‖²/n."""
         return arrays.norm(arrays.to_numpy(self.target_norms)) ** 2 / self.samples
 
-    @property
-    def gram_is_held(self) -> bool:
-        """Whether the quadratic form keeps all of XᵀX and XᵀY."""
-        return isinstance(self._form, GramForm)
-
     def gram(self) -> Array:
         """XᵀX/n, computed once and kept."""
         return self._shared.whole_gram
@@ -262,7 +248,7 @@ class Moments:
         other.target_norms = arrays.from_numpy(norms, self.Y.prototype)
         other._units = inverse if self._units is None else self._units * inverse
         other._form = None
-        if self.gram_is_held:
+        if isinstance(self._form, GramForm):
             other._hold()
         return other
 
@@ -299,10 +285,9 @@ class _ColumnsInUse:
 class SharedProducts:
     """Products with X that forms with other units of the responses, or other ridges, share.
 
-    The columns of X that are in use are copied once and kept, with their inner products with one
-    another and with Y; when they become more than twice as many as are needed, those in use are
-    copied anew. Threads that fit one split with several ridges share them: what is in use is
-    replaced as a whole, and each call works with what it found.
+    The columns of X in use are copied once and kept, with their inner products; when they become
+    more than twice as many as are needed, those in use are copied anew. Threads share them: what is
+    in use is replaced as a whole, and each call works with what it found.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float) -> None:
@@ -398,10 +383,8 @@ class SharedProducts:
             yield self.X.columns(rows[some])
 
     def spectrum(self, rows: Array) -> tuple[Array, Array]:
-        """Eigenvalues D²/n and E of X_S = E D Fᵀ."""
-        if rows.shape[0] == self.X.shape[1]:
-            return self._whole_spectrum
-        return self._decomposed(rows)
+        """Eigenvalues D²/n and E of X_S = E D Fᵀ; those of all rows are kept."""
+        return self._whole_spectrum if rows.shape[0] == self.X.shape[1] else self._decomposed(rows)
 
     @cached_property
     def _whole_spectrum(self) -> tuple[Array, Array]:
@@ -418,9 +401,7 @@ class SharedProducts:
 class ProductForm(AdjustableRidge):
     """A form that multiplies by X and Y, and keeps inner products of the columns in use.
 
-    XᵀY is kept only if it is small compared with X; the gradient is Xᵀ(X_S U − YV)/n.
-
-    Shapes: ``units`` (n_targets,), what responses are multiplied by; None for ones.
+    The responses are multiplied by ``units`` (n_targets,), or None for ones.
     """
 
     def __init__(self, shared: SharedProducts, constant: float, units: Array | None) -> None:
@@ -440,11 +421,7 @@ class ProductForm(AdjustableRidge):
         return _times(self.shared.cross(rows), self._units)
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed.
-
-        With more rows than samples and X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out
-        directions orthogonal to all samples.
-        """
+        """As above, or with more rows than samples (D²/n + ridge)^(−½) Fᵀ, with X_S = E D Fᵀ."""
         if not self.has_dual(rows):
             return super().inverse_root(rows)
         values, vectors = self.shared.spectrum(rows)

@@ -19,8 +19,8 @@ class WorkingForm:
     is least squares with responses W = XΦ₀ − R/s, where Rᵢⱼ is the derivative of entry (i, j), up
     to a correction for the ridge, which is not the same for all responses in units of Φ.
 
-    Shapes: ``working`` (n_samples, n_targets), ``column_scale`` (m2,), ``value``, ``slope``,
-    ``fitted`` (m2,).
+    Shapes: ``working`` (n_samples, n_targets), ``column_scale`` (m2,), ``constants`` (m2,), twice
+    the values at zero of the responses, without the ridge.
     """
 
     def __init__(
@@ -32,9 +32,7 @@ class WorkingForm:
         column_scale: Array,
         ridge: float,
         *,
-        value: Array,
-        slope: Array,
-        fitted: Array,
+        constants: Array,
         samples: float,
         observations: float,
     ) -> None:
@@ -46,8 +44,7 @@ class WorkingForm:
         self.prototype = X.prototype
         self._bare = curvature
         self.factors = factors
-        # twice the values at zero of the responses, without the ridge
-        self.constants = 2 * (value - slope) + fitted
+        self.constants = constants
         self._set_ridge(ridge)
 
     def _set_ridge(self, ridge: float) -> None:

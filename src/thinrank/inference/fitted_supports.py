@@ -155,9 +155,8 @@ def _missed_rows(
 ) -> np.ndarray:
     """Predictors that the fit lacks although their coefficients clearly differ from zero.
 
-    A predictor that is missing biases the coefficients of those correlated with it. The test is
-    Hotelling's, of the part of its coefficients in the row space of the fit, with Bonferroni's
-    correction; the clearest is added until none is left.
+    They would bias the coefficients of those correlated with them. The test is Hotelling's, in the
+    row space of the fit, with Bonferroni's correction; the clearest is added until none is left.
     """
     added: list[int] = []
     while len(X) - used - len(rows) - len(added) > max(len(X) // 2, rank + 1):

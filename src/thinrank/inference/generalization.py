@@ -195,13 +195,9 @@ def _nested_interval(
     the mean loss in that fold of the fit without it, and b the variance of the latter. The mean
     of a² − b estimates the mean squared error of a cross-validation with n(K − 1)/K rows. The
     means of the losses for n(K − 2)/K and n(K − 1)/K rows are extrapolated to n rows, as if the
-    difference to infinitely many rows were proportional to 1/rows. Since the estimate is corrected
-    in this way, the square of the difference between the two means, which is part of a², is not
-    counted as error; the paper counts it. The standard error is kept between that of independent
-    losses and √K times as much.
-
-    Shapes: ``groups`` (n_samples,), ``estimate``, ``standard_error``, ``cv_estimate``,
-    ``naive_error`` (m,).
+    difference to infinitely many rows were proportional to 1/rows. So the square of the difference
+    between the two means, which is part of a², is no error; the paper counts it. The standard error
+    is kept between that of independent losses and √K times as much. All results have shape (m,).
     """
     squares, inner_means, outer_means, naive = [], [], [], []
     for fold, losses in zip(partitions, found, strict=True):

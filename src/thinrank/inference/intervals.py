@@ -91,8 +91,7 @@ def confidence_intervals(
     Returns
     -------
     Intervals
-        With ``estimate``, ``lower``, ``upper``, ``p_value``, ``adjusted_p_value``,
-        ``to_frame()`` and ``matrix()``.
+        With ``estimate``, ``lower``, ``upper``, ``to_frame()`` and ``matrix()``.
 
     Notes
     -----
@@ -241,10 +240,8 @@ def _layers(
 def _layer_estimates(found: FittedSupports, scaled: bool) -> tuple[np.ndarray, np.ndarray]:
     """Singular values d and left vectors u, or d·u if ``scaled``, and their standard errors.
 
-    The standard errors are those of first order perturbations of a singular value decomposition,
-    for errors in the tangent space. They are NaN for layers with equal singular values.
-
-    Shapes: both (1 + n_features, rank), the singular values first.
+    Both of shape (1 + n_features, rank), d first; the errors, by perturbations of first order, are
+    NaN for layers with equal singular values.
     """
     model, p, r = found.model, found.X.shape[1], found.rank
     u, d, vt = np.linalg.svd(model.fit, full_matrices=False)
@@ -311,9 +308,8 @@ def _coefficient_estimates(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimates, standard errors and degrees of freedom of coefficients.
 
-    A predictor that is not adjusted for is added to those that are, one at a time. If neither the
-    predictor nor the response is in the model, the estimate is that of least squares, since the
-    low rank says nothing about the coefficient to first order.
+    If neither the predictor nor the response is in the model, they are those of least squares,
+    since the low rank says nothing about the coefficient to first order.
     """
     model, k = found.model, len(found.response_names)
     needed, place = np.unique(pairs[:, 0], return_inverse=True)

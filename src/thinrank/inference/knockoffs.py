@@ -17,9 +17,8 @@ _STREAM = 20_150_043
 def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     """Differences s between variances and covariances of predictors and their knockoffs.
 
-    Minimizes tr(S⁻¹) + tr((2Σ − S)⁻¹) over diagonal S, by exact steps in one coordinate at a time
-    (minimum variance-based reconstructability, Spector and Janson 2022). For more than 1,000
-    predictors, which would take long, all differences are the same (equicorrelated knockoffs).
+    They minimize tr(S⁻¹) + tr((2Σ − S)⁻¹) (Spector and Janson 2022), by exact steps in one
+    coordinate at a time; with more than 1,000 predictors all are the same (equicorrelated).
     """
     p = len(correlation)
     smallest = float(np.linalg.eigvalsh(correlation)[0])
@@ -60,10 +59,7 @@ def fixed_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
 
 
 def gaussian_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
-    """Knockoffs drawn from their conditional distribution, as if predictors were Gaussian.
-
-    The correlations are shrunk (Ledoit and Wolf), so that there may be more predictors than rows.
-    """
+    """Knockoffs for Gaussian predictors, whose correlations are shrunk (Ledoit and Wolf)."""
     n, p = X.shape
     scaled = X * np.sqrt(n)
     covariance = ledoit_wolf(scaled, assume_centered=True)[0]
@@ -88,9 +84,8 @@ def _root(A: np.ndarray) -> np.ndarray:
 def knockoff_statistics(X: np.ndarray, copies: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """W: the penalty at which a predictor or its knockoff enters, with the sign of the winner.
 
-    The responses are projected on shared directions of effects first. These are found with
-    predictors and knockoffs together, and do not change if a predictor and its knockoff are
-    exchanged. If both enter at the same penalty, the larger row of coefficients wins.
+    The responses are projected on shared directions first, which are found with both together and
+    do not change if they are exchanged. Of two that enter together the larger row wins.
     """
     p = X.shape[1]
     both = np.column_stack([X, copies])

@@ -31,12 +31,10 @@ _TINY = np.finfo(float).tiny
 def relative_variances(residual: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """Estimated variances of the noise of the rows over their mean, averaged over the responses.
 
-    The product of a predictor's residual x with noise of variances σᵢ² has variance Σxᵢ²σᵢ². With
-    the squared residuals over one minus their leverages in place of σᵢ² (HC2) this is unbiased if
-    the variances are equal; a leverage h shrinks differences between variances by 1 − h, which is
-    taken back. Ratios in single directions of the responses have no better rates: predictors
-    that change the variance of one of ten responses, or of a factor in all, have p-values below
-    .05 in 6.8 and 5.6 ± 1.5 % of 250 data sets, as against 6.4 and 6.0 %.
+    They are squared residuals over one minus their leverages (HC2); a leverage h shrinks
+    differences between variances by 1 − h, which is taken back. Ratios in single directions of the
+    responses have no better rates: if predictors change the variance of one of ten responses, or of
+    a factor in all, 6.8 and 5.6 ± 1.5 % of 250 p-values are below .05, as against 6.4 and 6.0 %.
 
     Shapes: ``residual`` (n, k) of the responses on an orthonormal ``basis`` (n, s), result (n,).
     """
@@ -127,8 +125,7 @@ def combined_p_values(
 ) -> np.ndarray:
     """p-values from squared correlations with the shared directions, and from what they leave.
 
-    ``every`` is the squared correlation with all k directions, ``first`` the p-value of the
-    expected one.
+    ``every``: with all k directions; ``first``: the p-value of the expected one.
     """
     parts, weights = ([], []) if first is None else ([first], [1.0])
     if rank:
@@ -158,11 +155,7 @@ def _tail(share: np.ndarray | float, size: int, rest: int, inflation: float = 1.
 
 
 def _weighted_tail(p_values: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
-    """Combine independent p-values with weights (Good 1955).
-
-    The weighted sum of −log p has the distribution of a sum of exponential variables with
-    different scales.
-    """
+    """Independent p-values combined (Good 1955): −log p are exponential, of different scales."""
     pairs = list(zip(p_values, weights, strict=True))
     total = -sum(weight * np.log(np.maximum(p, _TINY)) for p, weight in pairs)
     tail = np.zeros_like(total)

@@ -63,11 +63,9 @@ class _Residuals(NamedTuple):
 def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     """Tests of each row given all other predictors, from ordinary least squares.
 
-    For independent Gaussian rows of noise with one covariance the p-values are exact: the
-    directions depend on the responses only through their projection on the other predictors and
-    through the covariance of what is left, given which the direction of the predictor in question
-    is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor, and so is the
-    evidence from its neighbors.
+    For independent Gaussian rows of noise with one covariance the p-values are exact: directions
+    and evidence from neighbors are found without the predictor in question, given which its own
+    direction is uniform (Läuter, Glimm and Kropf 1998).
     """
     p = X.shape[1]
     left, values, right = np.linalg.svd(X, full_matrices=False)
@@ -96,10 +94,8 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
 def row_tests_given_selected(X: np.ndarray, Y: np.ndarray, robust: bool) -> RowTests:
     """Tests of each row given its neighbors and the working set (double selection).
 
-    Each predictor is regressed on the union of two sets: predictors that predict it, and the
-    working set of predictors that predict the responses, without itself; the responses too. Their
-    residuals are tested for correlation. An omitted predictor matters only if it is neither
-    related to this predictor nor strong. If predictors are Gaussian and all neighbors are found,
+    An omitted predictor matters only if it is related to this one but no neighbor, and has an
+    effect but is not in the working set. If predictors are Gaussian and all neighbors are found,
     p-values are valid whatever the effects and the covariance of the noise are.
     """
     (n, p), structure = X.shape, find_structure(X, Y)

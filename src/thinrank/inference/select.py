@@ -106,9 +106,7 @@ def select_predictors(
     Returns
     -------
     Discoveries
-        ``selected``, ``names``, ``statistics``, ``threshold``, ``estimated_fdp``, ``method``,
-        ``reason``, p-values where they exist, and ``to_frame()``. Constant predictors are never
-        selected.
+        With ``selected``, ``names`` and ``to_frame()``. Constant predictors are never selected.
 
     References
     ----------
@@ -255,12 +253,7 @@ def _row_tests(
 
 
 def _from_p_values(tests: RowTests, fdr: float, why: str) -> dict[str, Any]:
-    """The procedure of Benjamini and Hochberg with weights.
-
-    p-values over their weights, times the estimated weight of predictors without effect, make it
-    the adaptive one with prior weights (Genovese, Roeder and Wasserman 2006; Storey, Taylor and
-    Siegmund 2004).
-    """
+    """The adaptive procedure of Benjamini and Hochberg with prior weights."""
     p_values, weights = tests.p_values, tests.weights
     # p-values above one half are taken for those of predictors without effect (Storey 2002)
     without = 2 * (weights.max() + weights[p_values > 0.5].sum())

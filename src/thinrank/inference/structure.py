@@ -42,8 +42,7 @@ def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
     """Directions of the responses in which predictors have effects, by reduced-rank regression.
 
     From QᵀY, for an orthonormal basis Q of the predictors, and YᵀY. The rank is the number of
-    singular values of the fit, in units of the noise, above √s + √k, the largest that noise alone
-    has; at least 1.
+    singular values, in units of the noise, above √s + √k, the largest of noise alone; at least 1.
     """
     s, k = fit.shape
     if s == 0:
@@ -56,11 +55,7 @@ def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
 
 
 def structure_without(X: np.ndarray, Y: np.ndarray, structure: Structure, j: int) -> Structure:
-    """The structure that is found without a predictor, so that it does not depend on it.
-
-    It is not enough to remove the predictor from the working set: those that joined later did so
-    given its estimated effect, which is noise if it has none.
-    """
+    """The structure found without a predictor, since others joined given its noise."""
     place = np.flatnonzero(structure.order == j)
     return find_structure(X, Y, structure, int(place[0])) if len(place) else structure
 
@@ -70,8 +65,7 @@ def find_structure(
 ) -> Structure:
     """A working set by forward selection with row tests.
 
-    In each step, the predictor with the smallest p-value joins, given those that are in the set
-    and the directions of their effects, while this p-value is at most 1/n_features. With a known
+    The predictor with the smallest p-value joins, while that is at most 1/n_features. With a known
     structure, its first predictors are in the set and the next one is left out.
     """
     n, p = X.shape
@@ -121,9 +115,7 @@ def find_structure(
 def find_neighbours(X: np.ndarray, nodes: np.ndarray) -> list[np.ndarray]:
     """For some predictors, the others that help to predict them.
 
-    A forward regression of each predictor on the others. Its size minimizes
-    n·log(RSS) + 2·log(p)·size, the risk inflation criterion: a neighbor joins if its partial
-    correlation is above what is expected by chance of the largest of p.
+    By forward regressions, whose sizes minimize n·log(RSS) + 2·log(p)·size (risk inflation).
     """
     n, p = X.shape
     most = min(30, p - 1, n // 8)

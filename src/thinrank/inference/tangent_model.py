@@ -96,10 +96,7 @@ class TangentModel(LowRankFit):
         return along * np.diag(self.noise) + across * np.diag(self.row_noise)
 
     def functional_variance(self, left: np.ndarray, right: np.ndarray) -> float:
-        """Variance of ⟨left·rightᵀ, estimate⟩, to first order.
-
-        Shapes: ``left`` (s, q), ``right`` (k, q).
-        """
+        """Variance of ⟨left·rightᵀ, estimate⟩ to first order, for left (s, q) and right (k, q)."""
         along = left.T @ self.left_covariance @ left
         across = left.T @ self.inverse @ left - along
         within = right.T @ self.row_noise @ right

@@ -196,10 +196,7 @@ def _as_prototype(like: Any) -> Array:
 
 
 class _Differentiated:
-    """Values and derivatives of a function of Θ or of (U, V), by reverse-mode differentiation.
-
-    The derivatives of f(UVᵀ) with respect to U and V are ∇f·V and ∇fᵀ·U.
-    """
+    """Values and derivatives of a function of Θ or of (U, V), by reverse-mode differentiation."""
 
     def __init__(
         self, function: Callable[..., Any], shape: tuple[int, int], of: Argument, prototype: Array

@@ -23,6 +23,10 @@ from thinrank.losses.profile import Prepared, is_perfect, profiled
 # With at most this fraction of the entries missing, fits on responses that are completed by a fit
 # are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
 FEW_MISSING = 0.25
+# What losses declare that can be approximated by quadratic forms and restricted to supports.
+RESTRICTABLE = frozenset(
+    {"full_gradient", "majorizer", "restrict", "row_scales", "samples", "with_ridge"}
+)
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
 # Number of points whose fitted values are kept: the current fit and a trial.
@@ -93,17 +97,7 @@ class GeneralizedLinear:
            [ 0. ,  0. ,  0. ]])
     """
 
-    capabilities = frozenset(
-        {
-            "full_gradient",
-            "gauss_newton",
-            "majorizer",
-            "restrict",
-            "row_scales",
-            "samples",
-            "with_ridge",
-        }
-    )
+    capabilities = RESTRICTABLE | {"gauss_newton"}
 
     def __init__(
         self,
@@ -282,6 +276,7 @@ class GeneralizedLinear:
             root = xp.sqrt(self.sample_weight)[:, None]
             fitted = fitted * root
             residual = residual * arrays.divide_or_zero(1.0, root)
+        norms = arrays.column_norms_squared(fitted)
         return WorkingForm(
             self._curvature(),
             self._weighted(),
@@ -289,9 +284,7 @@ class GeneralizedLinear:
             fitted - residual,
             scale,
             self.ridge,
-            value=point.values,
-            slope=slope / self.samples,
-            fitted=arrays.column_norms_squared(fitted) / self.samples,
+            constants=2 * (point.values - slope / self.samples) + norms / self.samples,
             samples=self.samples,
             observations=self.observations,
         )

@@ -17,7 +17,7 @@ from thinrank.core.factors import Factors
 from thinrank.designs import as_design, take_rows
 from thinrank.forms.working import WorkingForm
 from thinrank.losses.families import Gaussian
-from thinrank.losses.generalized_linear import GeneralizedLinear, as_array
+from thinrank.losses.generalized_linear import RESTRICTABLE, GeneralizedLinear, as_array
 
 
 class PerTask:
@@ -60,19 +60,7 @@ class PerTask:
            [0., 0.]])
     """
 
-    capabilities = frozenset(
-        {
-            "curvature",
-            "folds",
-            "full_gradient",
-            "majorizer",
-            "restrict",
-            "row_scales",
-            "samples",
-            "smoothness",
-            "with_ridge",
-        }
-    )
+    capabilities = RESTRICTABLE | {"curvature", "folds", "smoothness"}
 
     def __init__(
         self, X: Any, y: Any, task: Any, n_tasks: int | None = None, *, ridge: Any = 0.0

@@ -45,11 +45,9 @@ def profiled(
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Minimise Σᵢⱼ wᵢⱼ·v(yᵢⱼ, linearᵢⱼ + (Zβ)ᵢⱼ) over β, one problem per response.
 
-    Returns β, the linear predictors, the values of the responses, and the derivatives and
-    curvatures of the entries. They do not depend on the points before, not even in the last bit.
-
-    Shapes: ``y``, ``linear`` (n_samples, n_targets), ``free`` (n_samples, n_free), ``beta``
-    (n_free, n_targets).
+    Returns β (n_free, n_targets), the linear predictors, the values of the responses, and the
+    derivatives and curvatures of the entries. They do not depend on the points before, not even in
+    the last bit.
     """
     xp = arrays.namespace(y)
     known = Prepared(family, y, weight, free) if prepared is None else prepared
@@ -196,8 +194,5 @@ def _block_newton(free: Array, slope: Array, curvature: Array, added: float) -> 
 
 
 def is_perfect(family: Any, total: float, entries: float) -> bool:
-    """Whether a loss is negligible, so that nothing is left to fit.
-
-    Families with units have no such limit: their losses may have any size.
-    """
+    """Whether a loss is negligible; those of families with units may have any size."""
     return not family.units and total <= _PERFECT * entries

@@ -33,16 +33,8 @@ class Quadratic(abc.ABC):
     """
 
     capabilities = frozenset(
-        {
-            "full_gradient",
-            "smoothness",
-            "curvature",
-            "samples",
-            "noise",
-            "row_scales",
-            "quadratic",
-            "majorizer",
-        }
+        {"full_gradient", "smoothness", "curvature", "samples"}
+        | {"noise", "row_scales", "quadratic", "majorizer"}
     )
 
     samples: float
@@ -193,15 +185,14 @@ class FormLoss(Quadratic):
 _MAX_COLUMNS = 400
 
 
-def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
+def noise_scale(Y: Design, total: float) -> float:
     """Robust standard deviation of the noise in Y = (low rank) + noise.
 
-    It is the median singular value of Y divided by that of noise of unit variance and the same
-    shape (Gavish & Donoho 2014): a signal of low rank changes only the few largest. With few
-    columns the estimate tends to be too large.
+    The median singular value of Y over that of noise of unit variance (Gavish & Donoho 2014): a
+    signal of low rank changes only the few largest.
     """
     k = min(Y.shape[1], _MAX_COLUMNS)
-    drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))
+    drawn = np.sort(np.random.default_rng(0).choice(Y.shape[1], k, replace=False))
     gram = Y.gram(arrays.indices(drawn.tolist(), Y.prototype))
     rows = max(round(total), 1)
     short, long = min(rows, k), max(rows, k)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
+from thinrank.core.checks import check_choice
 from thinrank.core.result import Record, Sizes
 from thinrank.selection.scores import Errors
 from thinrank.solvers.row_fit import Fit
@@ -69,32 +70,18 @@ class Evaluation:
     responses: np.ndarray | None = field(default=None, repr=False)
 
 
-def check_refit_rule(rule: object) -> RefitRule:
+def check_refit_rule(rule: Any) -> RefitRule:
     """Return the rule; raise a ValueError if it is unknown."""
-    if isinstance(rule, str) and rule in REFIT_RULES:
-        return rule
-    names = ", ".join(f'"{name}"' for name in REFIT_RULES)
-    raise ValueError(f"refit_rule must be one of {names}, got {rule!r}")
+    check_choice("refit_rule", rule, REFIT_RULES)
+    return cast("RefitRule", rule)
 
 
 def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int) -> float:
     """The allowed difference between the score of a thinner model and the best score.
 
-    A model without a fraction of the predictors of the best model is allowed this fraction of 1 %
-    of the best score, so that a model with half of the predictors may have an error larger by
-    0.5 %. With ``"thinnest"`` it is 10 %. ``"best"`` does not look for fewer predictors if the best
-    model has at most a quarter as many predictors as samples.
-
-    A model with fewer responses is allowed 1.5 standard errors of the difference, but at most
-    0.7 % of the best score, if it is shown that leaving out responses does not hurt: its score plus
-    a standard error exceeds the best score with all responses by at most 2 %. ``"one_se"`` allows
-    one standard error of the best score over the splits, as Breiman et al. (1984) do, if that is
-    larger.
-
-    Rank 0, which predicts the means, is allowed 3 standard errors of the difference (more if they
-    come from few splits), but only one if the error of the best model is lower than that of the
-    means by more than 15 %. It is not chosen if this is exceeded by any other model, such as a
-    dense ridge model, whose errors vary less.
+    What is allowed for fewer predictors is in proportion to the fraction that is left out, and
+    nothing for ``"best"`` if the best model is thin. Fewer responses are allowed more. ``"one_se"``
+    allows one standard error of the best score, as Breiman et al. (1984) do, if that is larger.
     """
     error = _standard_error(best, other)
     if other.sizes.rank == 0:
@@ -123,8 +110,8 @@ def largest_allowance(rule: RefitRule, rows: int, fewer: int) -> float:
 def chosen_model(rule: RefitRule, evaluations: Iterable[Evaluation], samples: int) -> Evaluation:
     """The thinnest model whose score is allowed, compared with the most accurate one.
 
-    Of several with the fewest predictors it has the fewest responses, with ``"one_se"`` the fewest
-    degrees of freedom, and then the least score.
+    ``"one_se"`` compares degrees of freedom in place of responses. Every model must allow rank 0,
+    also a dense ridge model, whose errors vary less.
     """
     evaluations = list(evaluations)
     best = _most_accurate(evaluations)
@@ -222,8 +209,7 @@ def standard_error(record: Record) -> float:
 def one_standard_error(records: Sequence[Record]) -> Record | None:
     """The model with the fewest predictors within one standard error of the least score.
 
-    Of several it has the lowest rank, then the least score (Breiman et al., 1984). None if there is
-    no standard error, as for criteria.
+    None if there is no standard error, as for criteria.
     """
     best = min(records, key=lambda r: r.objective, default=None)
     if best is None or math.isnan(standard_error(best)):

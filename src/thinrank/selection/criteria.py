@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import gammaln
 
-from thinrank.core.checks import check_number
+from thinrank.core.checks import check_choice, check_number
 
 # Largest number of rows per sample: near saturation too few degrees of freedom are left to estimate
 # the noise. Rule of thumb.
@@ -80,8 +80,7 @@ class Criterion:
     per_inflation: float = 2.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and self.name in CRITERIA):
-            raise ValueError(f"name must be one of {_quoted()}, got {self.name!r}")
+        check_choice("name", self.name, CRITERIA)
         for constant in ("per_degree", "per_inflation"):
             check_number(constant, getattr(self, constant))
 
@@ -131,13 +130,10 @@ def as_criterion(criterion: object) -> Criterion:
     for name in CRITERIA:
         if isinstance(criterion, str) and criterion == name:
             return Criterion(name)
+    names = ", ".join(f'"{name}"' for name in CRITERIA)
     raise ValueError(
-        f'criterion must be one of {_quoted()}, "auto" or "cv", or a Criterion; got {criterion!r}'
+        f'criterion must be one of {names}, "auto" or "cv", or a Criterion; got {criterion!r}'
     )
-
-
-def _quoted() -> str:
-    return ", ".join(f'"{name}"' for name in CRITERIA)
 
 
 def _inflation(chosen: np.ndarray | int, among: int) -> np.ndarray:

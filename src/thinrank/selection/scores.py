@@ -150,11 +150,7 @@ class MomentError(HeldOutScore):
 
 @dataclass(eq=False)
 class Deviance(HeldOutScore):
-    """Mean deviance of held-out entries.
-
-    Tables come from a quadratic approximation of the deviance around a fit, with the mean
-    curvature of every response, so that they agree with the deviance at the fit itself.
-    """
+    """Mean deviance of held-out entries; tables approximate it, and agree with it at a fit."""
 
     training: GeneralizedLinear  # the loss of the training rows, without ridge
     unforced: GeneralizedLinear  # the same without forced predictors
@@ -306,10 +302,7 @@ class CriterionScore(Score):
         return form.samples * form.constant * np.exp(gains / form.observations)
 
     def _complexity(self, known: Directions, form: Any) -> tuple[np.ndarray, Complexity]:
-        """Inner products of the directions without the ridge, and degrees of freedom.
-
-        With a ridge traces of hat matrices take the place of the numbers of rows and directions.
-        """
+        """Inner products of the directions without ridge, and degrees of freedom, from traces."""
         ridge = form.ridge
         map = _double(known.map[0, ...])
         inner = np.eye(map.shape[1]) - ridge * (map.T @ map)  # orthonormal with the ridge

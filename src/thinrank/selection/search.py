@@ -67,10 +67,9 @@ class StopSearch(Exception):  # noqa: N818 (not an error)
 class Search:
     """A search over given splits.
 
-    ``partitions`` are the splits of every partition of the rows (one of all rows for a criterion),
-    and ``rows`` is the number of rows of the data. It ends if the callback returns True.
-    ``progress`` is called with the share done of a whole of which this is a ``part``, and a text.
-    ``records`` are those of an earlier search, in other units, that this one continues.
+    ``partitions`` are the splits of every partition of the data, which have ``rows`` rows. It ends
+    if the callback returns True. ``progress`` is called with the share done of a whole of which
+    this is a ``part``, and a text. ``records`` are those of an earlier search to continue.
     """
 
     def __init__(
@@ -305,22 +304,16 @@ class Search:
     # ------------------------------------------------------------------ models
 
     def evaluate(self, points: Iterable[Sizes], near: Evaluation | None = None) -> list[Evaluation]:
-        """Fit the models that are not yet known, in parallel over splits.
-
-        Exchanges of a loss that is not quadratic begin with the fits of the model ``near``.
-        """
+        """Fit models that are not yet known; exchanges may begin with the fits of ``near``."""
         points = list(points)
         starts = [None] * len(self._splits) if near is None else near.fits
-
-        def scored(sizes: Sizes, split: Split, near: Any) -> tuple[Any, ...]:
-            return split.scored(sizes, self._solver, near)
-
         for sizes in dict.fromkeys(points):
             if sizes in self._known:
                 continue
             began = time.perf_counter()
-            jobs = [(sizes, *each) for each in zip(self._splits, starts, strict=True)]
-            work = functools.partial(self._in_parallel, scored, jobs)
+            pairs = zip(self._splits, starts, strict=True)
+            jobs = [(split, sizes, self._solver, start) for split, start in pairs]
+            work = functools.partial(self._in_parallel, Split.scored, jobs)
             results = recalled(f"model {tuple(sizes)}", work)
             fits, scores, errors = zip(*results, strict=True)
             table = np.empty((0, 0))

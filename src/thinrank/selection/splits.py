@@ -26,9 +26,7 @@ from thinrank.forms.moments import ProductForm
 from thinrank.losses import LeastSquares
 from thinrank.losses.generalized_linear import FEW_MISSING, GeneralizedLinear
 from thinrank.minimize import solve
-from thinrank.selection.criteria import Criterion
 from thinrank.selection.scores import (
-    CriterionScore,
     Deviance,
     Errors,
     HeldOutLoss,
@@ -167,8 +165,7 @@ class Split:
     def _quick(self, solver: Pursuit) -> Pursuit:
         """The solver with the tolerance of a search, and neighbors if many entries are missing.
 
-        Fits then often end with wrong rows unless they try neighboring supports, which takes
-        longer: with 50 % of the entries missing in simulations, not with 15.
+        Fits then often end with wrong rows: with 50 % missing in simulations, not with 15.
         """
         n, k = self.training.Y.shape
         many = self.training.observations < (1 - FEW_MISSING) * n * k
@@ -216,11 +213,7 @@ def _alike(keys: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
 def path_tables(
     jobs: Sequence[tuple[Split, float, Container[int]]], sizes: Sequence[int], most: int
 ) -> list[PathTables]:
-    """Tables of splits, with ridges and numbers of rows, by elimination from ridge fits.
-
-    ``sizes`` are decreasing, from all rows. If a ridge is 0, rows are eliminated with the mean
-    curvature, as in fits without ridge.
-    """
+    """Tables of splits, with ridges and decreasing numbers of rows, by elimination from all."""
     found: list[PathTables] = [([], []) for _ in jobs]
     keys = [(split.first_rows.shape[0], ridge > 0) for split, ridge, _ in jobs]
     for (count, shrunk), places in _alike(keys):
@@ -311,19 +304,6 @@ def forecasts(
             for fit, table in zip(fits, tables_of(scores, known, forms, fits), strict=True):
                 total[i] += table[-1, max(fit.columns.shape[0], 1) - 1]
     return total / len(fitted)
-
-
-def criterion_split(
-    loss: Any,
-    criterion: Criterion,
-    select_rows: bool,
-    select_columns: bool,
-    start: Start,
-    seed: int,
-) -> Split:
-    """All rows, with models scored by a criterion."""
-    score = CriterionScore(loss, criterion, select_rows, select_columns)
-    return Split(loss, score, start, seed)
 
 
 def held_out_splits(

@@ -45,8 +45,7 @@ def stage_directions(
 ) -> Directions:
     """The leading ``most`` directions of a stage of elimination, from B = H_SS⁻¹C_S.
 
-    With the eigenvectors V of CᵀB = WᵀW they are BV/σ, so that no root is needed unless there are
-    more columns than rows or samples. With bases Q, of shape (k, r), CQ takes the place of C.
+    They are BV/σ, with the eigenvectors V of CᵀB = WᵀW. With bases Q (k, r) CQ takes C's place.
     """
     k = forms[0].shape[1]
     if bases is None and k > 2 * min(rows.shape[1], forms[0].samples):

@@ -235,10 +235,7 @@ class Family(ABC):
 
 
 def observed_mean(y: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Weighted mean of each column, and the number of entries with weight, both of shape (q,).
-
-    The mean of a column without observed entries is 0. ``weight`` broadcasts to the shape of y.
-    """
+    """Weighted mean of each column, 0 without entries, and the number of entries with weight."""
     xp = arrays.namespace(y)
     weight = xp.ones_like(y) if weight is None else weight + xp.zeros_like(y)
     live = weight > 0

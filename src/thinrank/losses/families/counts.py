@@ -109,10 +109,7 @@ _LEAST = 1e-10
 
 
 def fitted_dispersion(y: np.ndarray, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Dispersion a of each column that maximizes the weighted likelihood, given the means.
-
-    Shapes: ``y``, ``eta`` (n, q), result (q,).
-    """
+    """Dispersion a of each column that maximizes the weighted likelihood, of shape (q,)."""
     y, eta = np.where(weight > 0, y, 0.0), np.where(weight > 0, eta, 0.0)
     mean = np.exp(np.minimum(eta, MOST_LINEAR))
     low = np.full(y.shape[1], np.log(_LOWEST))
