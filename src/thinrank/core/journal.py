@@ -234,7 +234,8 @@ def decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return _decoded_array(value)
+        array = np.load(io.BytesIO(base64.b64decode(value["array"])), allow_pickle=False)
+        return array[()] if value["scalar"] else array
     if "tuple" in value:
         return tuple(decoded(item) for item in value["tuple"])
     cls: Any = _CLASSES[value["class"]]
@@ -253,8 +254,3 @@ def _encoded_array(array: np.ndarray, *, scalar: bool) -> dict[str, Any]:
     file = io.BytesIO()
     np.save(file, np.asarray(array, order="F" if transposed else "C"))
     return {"array": base64.b64encode(file.getvalue()).decode("ascii"), "scalar": scalar}
-
-
-def _decoded_array(value: dict[str, Any]) -> Any:
-    array = np.load(io.BytesIO(base64.b64decode(value["array"])), allow_pickle=False)
-    return array[()] if value["scalar"] else array

@@ -131,16 +131,9 @@ class Operator(BlockwiseDesign):
 
 
 def as_design(X: Any) -> Design:
-    """Wrap a matrix as a Design.
+    """Wrap an array, scipy sparse matrix or LinearOperator as a Design.
 
-    Parameters
-    ----------
-    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
-        A Design is returned as it is.
-
-    Returns
-    -------
-    Design
+    A Design is returned as it is. Shapes: ``X`` (n_samples, n_features).
     """
     if issparse(X):
         return Sparse(X)
@@ -268,7 +261,8 @@ class Transformed(BlockwiseDesign):
             return self.base.column_norms(row_scale, own + center)
         xp = arrays.namespace(center)
         scale = xp.abs(self.column_scale)
-        norms = self.base.column_norms(row_scale, own + center * _signed_inverse(self.column_scale))
+        inverse = xp.sign(self.column_scale) * arrays.divide_or_zero(1.0, scale)
+        norms = self.base.column_norms(row_scale, own + center * inverse)
         length = self.shape[0] ** 0.5 if row_scale is None else arrays.norm(row_scale)
         return xp.where(scale > 0, norms * scale, xp.abs(center) * length)
 
@@ -338,10 +332,6 @@ def standardize(
         Kept predictors of the same rows, weights and ``center``, which are projected out before
         the columns are scaled. A column that they explain up to rounding errors becomes zero, also
         without ``scale``; its scale is 0 then, and that of the others 1.
-
-    Returns
-    -------
-    Standardization
     """
     prototype = design.prototype
     xp = arrays.namespace(prototype)
@@ -412,12 +402,6 @@ def unprojected(design: Design) -> Design:
             unprojected(design.base), design.row_scale, design.center, design.column_scale
         )
     return design
-
-
-def _signed_inverse(scale: Array) -> Array:
-    """One over the scales, and 0 for those that are 0."""
-    xp = arrays.namespace(scale)
-    return xp.sign(scale) * arrays.divide_or_zero(1.0, xp.abs(scale))
 
 
 def _subtract_product(target: Array, left: Array, right: Array) -> None:

@@ -137,12 +137,9 @@ def mean_curvature(loss: Any, factors: Factors) -> float:
 
 def as_step_rule(step: Any) -> StepRule:
     """Turn the ``step`` parameter of the public interface into a step rule."""
-    if is_auto(step):
-        return Safeguarded()
-    if step == "backtracking":
-        return Safeguarded(growth=2.0)
-    if step == "theory":
-        return Theory()
+    named = {"auto": Safeguarded(), "backtracking": Safeguarded(growth=2.0), "theory": Theory()}
+    if isinstance(step, str) and step in named:
+        return named[step]
     if isinstance(step, Real) and not isinstance(step, bool):
         if not 0 < float(step) < float("inf"):
             raise ValueError(f"step must be positive and finite, got {step!r}")

@@ -246,7 +246,8 @@ class Pursuit(Sized):
     def _improved(self, form: QuadraticForm, state: Fit, loss: Any = None) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none.
 
-        It is the first one that does of as many rows as are promising, half as many, and so on.
+        It is the first one that does of as many rows as are promising, half as many, and so on:
+        the rows of largest gain are added, and those of least cost removed.
         ``loss``: the loss whose form it is, if exchanges must lower this instead.
         """
         # with more rows than samples all sets of rows fit equally well
@@ -258,11 +259,15 @@ class Pursuit(Sized):
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
         costs = scores.costs + form.constant  # so that rounding errors of small costs vanish
+        xp = arrays.namespace(costs)
         while size > 0:
-            rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
+            leaving = max(size - free, 0)
+            kept = arrays.take_rows(state.rows, ascending(costs)[leaving:])
+            entering = arrays.take_rows(scores.candidates, descending(scores.gains, size))
+            rows = xp.sort(xp.concat([kept, entering]), stable=False)
             trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
             decrease = state.objective - trial.objective
-            if decrease > max(size - free, 0) * margin + rounding:
+            if decrease > leaving * margin + rounding:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         if self.thorough and self.neighbours and state.U.shape[1] > 0:
@@ -325,13 +330,3 @@ class Pursuit(Sized):
         best = arrays.divide_or_zero(arrays.take_rows(slopes, rows), left_over, clear)
         gains = arrays.put_rows(gains, exact, best)
         return ExchangeScores(costs, candidates, gains, exact, steep, own, left_over, whitened)
-
-    def _exchanged(
-        self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
-    ) -> Array:
-        """S with the ``size`` rows of largest gain added, and rows of least cost removed."""
-        xp = arrays.namespace(costs)
-        leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(rows, ascending(costs)[leaving:])
-        entering = arrays.take_rows(candidates, descending(gains, size))
-        return xp.sort(xp.concat([kept, entering]), stable=False)

@@ -290,9 +290,12 @@ class Auto:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
-        if self.exchanges_rows and "quadratic" not in loss.capabilities:
-            return self._of_majorizer(loss, rank, rows, columns, seed)
-        return self.suited(loss, rows)(loss, rank, rows, columns, seed)
+        if not self.exchanges_rows or "quadratic" in loss.capabilities:
+            return self.suited(loss, rows)(loss, rank, rows, columns, seed)
+        if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
+            return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
+        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
+        return _in_units_of_loss(form, self(FormLoss(form), rank, rows, columns, seed))
 
     def suited(self, loss: Any, rows: int) -> Start:
         """The start to use for a fit with ``rows`` rows."""
@@ -310,13 +313,6 @@ class Auto:
             return screening
         picked = screening.picked_rows(form, min(rows, MOST_ROWS))
         return Backward() if _correlated(form, picked) else screening
-
-    def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """The start for the majorizer of the loss at zero."""
-        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
-        if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
-            return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
-        return _in_units_of_loss(form, self(FormLoss(form), rank, rows, columns, seed))
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:
