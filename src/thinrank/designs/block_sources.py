@@ -110,13 +110,9 @@ def _stored(data: Any, label: str) -> Source:
 
 
 def _mapped(data: np.memmap, label: str) -> Source:
-    """A matrix in a file, rows first.
-
-    It is read with ordinary reads, because mapped pages count as memory of this process. Where
-    columns come first, slices of the map read only what they need.
-    """
+    """A matrix in a file, read with ordinary reads: mapped pages count as memory of a process."""
     source = _stored(data, label)
-    if not data.flags.c_contiguous:
+    if not data.flags.c_contiguous:  # slices of columns read only what they need
         return source
     (n, p), path, stored, offset = source.shape, str(data.filename), data.dtype, data.offset
 

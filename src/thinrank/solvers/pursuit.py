@@ -32,10 +32,10 @@ MANY_ROWS = 128
 
 @dataclass(frozen=True, eq=False)
 class ExchangeScores:
-    """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
+    """Costs of removing rows of a fit and gains of adding others, with Q held fixed.
 
-    Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others.
+    They are twice the changes of the objective. Gains of candidates that are not at the positions
+    ``exact`` are lower bounds.
     """
 
     costs: Array  # (|S|,) cost of removing each row of S
@@ -111,15 +111,12 @@ def outside(rows: Array, size: int) -> Array:
 
 
 def ascending(values: Array) -> Array:
-    """Positions in ascending order of values; values are compared to half of their digits."""
+    """Positions in ascending order of values, compared to half of their digits; ties in order."""
     return arrays.namespace(values).argsort(arrays.half_the_digits(values))
 
 
 def descending(values: Array, count: int) -> Array:
-    """Positions of the first ``count`` of non-negative values in descending order, without zeros.
-
-    Values are compared to half of their digits; of equal ones the first position comes first.
-    """
+    """Positions of the ``count`` largest of non-negative values, largest first, without zeros."""
     best = top_positions(values, count)
     return arrays.take_rows(best, ascending(-arrays.take_rows(values, best)))
 

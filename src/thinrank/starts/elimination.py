@@ -149,11 +149,9 @@ def _without(stage: Stage, left: Array, kept: Array, dropped: Array) -> Stage:
     between = arrays.submatrices(P, kept, dropped)
     step = between @ xp.linalg.inv(arrays.submatrices(P, dropped, dropped))
     everything = arrays.indices(range(B.shape[2]), kept)[None, :]
-    B_kept = arrays.submatrices(B, kept, everything) - step @ arrays.submatrices(
-        B, dropped, everything
-    )
+    change = step @ arrays.submatrices(B, dropped, everything)
     P = arrays.submatrices(P, kept, kept) - step @ xp.matrix_transpose(between)
-    return _stage(left, B_kept, P)
+    return _stage(left, arrays.submatrices(B, kept, everything) - change, P)
 
 
 @dataclass(frozen=True)
@@ -199,7 +197,7 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
 def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Factors:
     """The best fit of an approximation of a loss on the rows that elimination leaves.
 
-    ``known``: rows and costs of a stage of elimination with at least ``count`` rows, or None.
+    ``known``: rows and costs of a stage with at least ``count`` rows.
     """
     rows = eliminated(form, count) if known is None else rows_of_stage(known[0], known[1], count)
     return _in_units_of_loss(form, on_rows(form, rows, rank))
@@ -215,8 +213,7 @@ def _in_units_of_loss(form: Any, found: Factors) -> Factors:
 def penalized_fit(loss: Any) -> Factors:
     """A ridge fit of a loss that is not quadratic, with no limit on the rank.
 
-    It minimizes quadratic approximations of the loss, around zero first and then around the last
-    minimum. So missing entries are filled in with the fit, and curvatures are those at the fit.
+    It minimizes quadratic approximations of the loss, around zero and then around the last minimum.
     """
     point = Factors.zero(loss.shape, loss.prototype, rank=1)
     form = loss.majorizer(point)
