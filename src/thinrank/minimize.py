@@ -169,8 +169,7 @@ def iterate(
 ) -> Run:
     """Iterate a solver until it is done, is stopped by the callback or reaches its limit.
 
-    With a journal the state is stored a hundred times, if a run takes all of its iterations: that
-    of pursuit after every iteration, which is long, that of gradient descent after every 100.
+    With a journal the state is stored a hundred times, if a run takes all of its iterations.
     """
     began = time.perf_counter()
     state = solver.init(loss, start)

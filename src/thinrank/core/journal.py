@@ -31,7 +31,6 @@ class Journal:
 
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
         self._path = Path(path)
-        self._open = True
         self._entries: list[tuple[int, dict[str, Any], int]] = []  # begin, contents and end
         self._place = 0
         if not self._path.exists() or self._path.stat().st_size == 0:
@@ -73,13 +72,9 @@ class Journal:
             value = compute()
         finally:
             _CURRENT.reset(token)
-        if self._open and keep(value):
+        if keep(value):
             self._write({"key": key, "value": encoded(value)})
         return value
-
-    def close(self) -> None:
-        """Store nothing more."""
-        self._open = False
 
     def _write(self, entry: dict[str, Any]) -> None:
         line = f"{json.dumps(entry)}\n".encode()
@@ -170,10 +165,8 @@ def recalled(
 
 
 def stop_recording() -> None:
-    """Store nothing more in the journal, since what follows depends on an interruption."""
-    journal = _CURRENT.get()
-    if journal is not None:
-        journal.close()
+    """Store nothing more in this block, since what follows depends on an interruption."""
+    _CURRENT.set(None)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:

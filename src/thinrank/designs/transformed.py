@@ -391,10 +391,7 @@ def column_means(design: Design, weight: Array | None) -> Array:
 
 
 def unprojected(design: Design) -> Design:
-    """The same columns in the same units, with nothing projected out of them.
-
-    Held-out rows must not have parts subtracted that were fitted with their own values.
-    """
+    """The same columns in the same units, with no parts subtracted that were fitted to them."""
     if isinstance(design, ColumnSubset):
         return ColumnSubset(unprojected(design.base), design.index)
     if isinstance(design, Transformed):

@@ -166,10 +166,7 @@ def _model(folder: Path) -> Any:
 
 
 def _read(path: str | os.PathLike[str], read: Callable[[Path], Any]) -> Any:
-    """Read a folder, again if another process replaced it meanwhile.
-
-    Errors about the files name the folder; those of the file system stay as they are.
-    """
+    """Read a folder, again if another process replaced it meanwhile; errors name the folder."""
     target = Path(os.path.realpath(path))
     while True:
         folder = current_folder(target)

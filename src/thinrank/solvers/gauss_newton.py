@@ -170,10 +170,7 @@ class _Step:
 
 
 class _Model:
-    """The quadratic approximation of a loss around one point, as a function of U, V and β.
-
-    U is chosen such that UᵀHU is the identity, with H = XᵀX/n.
-    """
+    """The quadratic approximation of a loss in U, V and β, with UᵀXᵀXU/n = I at its center."""
 
     def __init__(self, loss: Any, factors: Factors) -> None:
         self._loss = loss
@@ -279,10 +276,7 @@ class _Model:
         return solution, self._gradient.dot(solution)
 
     def longest(self, step: _Step, radius: float) -> float:
-        """The largest step size to try, at most 1, that changes linear predictors by ``radius``.
-
-        Where probabilities are 0 or 1 there is hardly any curvature, and steps can be far too long.
-        """
+        """The largest step size to try, at most 1, that changes linear predictors by ``radius``."""
         if self._loss.family.quadratic:
             return 1.0
         xp = arrays.namespace(self._U)

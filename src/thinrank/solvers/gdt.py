@@ -137,7 +137,8 @@ def mean_curvature(loss: Any, factors: Factors) -> float:
 
 def as_step_rule(step: Any) -> StepRule:
     """Turn the ``step`` parameter of the public interface into a step rule."""
-    named = {"auto": Safeguarded(), "backtracking": Safeguarded(growth=2.0), "theory": Theory()}
+    named: dict[Any, StepRule] = {"auto": Safeguarded(), "theory": Theory()}
+    named["backtracking"] = Safeguarded(growth=2.0)
     if isinstance(step, str) and step in named:
         return named[step]
     if isinstance(step, Real) and not isinstance(step, bool):

@@ -40,11 +40,8 @@ class Stage(NamedTuple):
 
 
 def numbers_of_rows(most: int, samples: float) -> list[int]:
-    """Numbers of rows of the stages, from ``most`` down to 1, three quarters each time.
-
-    With more than 20 rows per sample only one fit is made before so many are left.
-    """
-    sizes, limit = [most], int(20 * samples)
+    """Numbers of rows of the stages, from ``most`` down to 1, three quarters each time."""
+    sizes, limit = [most], int(20 * samples)  # one fit is made before so many are left
     while sizes[-1] > 1:
         sizes.append(max(1, min(int(0.75 * sizes[-1]), sizes[-1] - 1, limit)))
     return sizes

@@ -176,10 +176,7 @@ def _whitened(gram: np.ndarray, cross: np.ndarray, index: np.ndarray) -> np.ndar
 def _explained(
     whitened: np.ndarray, rank: int, columns: int, mask: np.ndarray | float = 1.0
 ) -> np.ndarray:
-    """The sum of squares that the best directions and columns explain, found by alternation.
-
-    ``mask``: ones at the columns to begin with.
-    """
+    """Squares that the best directions and columns explain, by alternation from a ``mask``."""
     size, total = whitened.shape[1:]
     if rank >= size:
         return np.sort(np.sum(whitened**2, axis=1), axis=1)[:, total - columns :].sum(axis=1)
