@@ -144,6 +144,7 @@ def as_design(X: Any) -> Design:
     return Dense(X)
 
 
+@dataclass(eq=False, repr=False)
 class Transformed(BlockwiseDesign):
     """The design diag(row_scale) (X − 1·centerᵀ − removed) diag(column_scale), never formed.
 
@@ -165,23 +166,15 @@ class Transformed(BlockwiseDesign):
         A matrix of low rank that is subtracted; None for zeros.
     """
 
-    def __init__(
-        self,
-        base: Design,
-        row_scale: Array | None = None,
-        center: Array | None = None,
-        column_scale: Array | None = None,
-        norms: Array | None = None,
-        removed: Factors | None = None,
-    ) -> None:
-        self.base = base
-        self.shape = base.shape
-        self.row_scale = row_scale
-        self.center = center
-        self.column_scale = column_scale
-        self.removed = removed
-        self._norms = norms
-        self.prototype = base.prototype
+    base: Design
+    row_scale: Array | None = None
+    center: Array | None = None
+    column_scale: Array | None = None
+    norms: Array | None = None
+    removed: Factors | None = None
+
+    def __post_init__(self) -> None:
+        self.shape, self.prototype = self.base.shape, self.base.prototype
 
     def __matmul__(self, block: Array) -> Array:
         block = _times_rows(block, self.column_scale)
@@ -241,8 +234,8 @@ class Transformed(BlockwiseDesign):
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        if row_scale is None and center is None and self._norms is not None:
-            return self._norms
+        if row_scale is None and center is None and self.norms is not None:
+            return self.norms
         if self.removed is not None or (center is not None and self.row_scale is not None):
             return super().column_norms(row_scale, center)
         if center is not None:

@@ -137,10 +137,12 @@ def mean_curvature(loss: Any, factors: Factors) -> float:
 
 def as_step_rule(step: Any) -> StepRule:
     """Turn the ``step`` parameter of the public interface into a step rule."""
-    named: dict[Any, StepRule] = {"auto": Safeguarded(), "theory": Theory()}
-    named["backtracking"] = Safeguarded(growth=2.0)
-    if isinstance(step, str) and step in named:
-        return named[step]
+    if is_auto(step):
+        return Safeguarded()
+    if step == "backtracking":
+        return Safeguarded(growth=2.0)
+    if step == "theory":
+        return Theory()
     if isinstance(step, Real) and not isinstance(step, bool):
         if not 0 < float(step) < float("inf"):
             raise ValueError(f"step must be positive and finite, got {step!r}")
