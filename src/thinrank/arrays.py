@@ -279,8 +279,7 @@ def column_norms_squared(a: Array) -> Array:
 def half_the_digits(x: Array) -> Array:
     """Round the entries of ``x`` to half of their significant digits.
 
-    Numbers that differ by rounding errors only, such as the gains of two identical predictors,
-    become equal, so that ties are resolved in the same way in all units of the data.
+    Gains that differ by rounding errors become equal: ties are then resolved alike in all units.
     """
     xp = namespace(x)
     with without_overflow_warnings():  # Veltkamp's splitting

@@ -91,11 +91,7 @@ def minimize(
 
 
 def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = None) -> Solver:
-    """Turn the ``solver`` parameter of the public interface into a solver.
-
-    ``max_iter``: None for its default. ``tol``: None for its default. ``loss``: None is treated
-    as a loss with a majorizer.
-    """
+    """Turn the ``solver`` parameter into a solver; None for its defaults, or an unknown loss."""
     if isinstance(solver, str):
         name = solver
         if is_auto(name):
@@ -115,10 +111,7 @@ def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = No
 
 
 def as_start(start: Any, exchanges_rows: bool = False) -> Start:
-    """Turn the ``start`` parameter of the public interface into a Start.
-
-    Shapes: ``start`` (n_features, n_targets).
-    """
+    """Turn the ``start`` parameter of the public interface into a Start."""
     if isinstance(start, str):
         if start not in _STARTS:
             names = ", ".join(f'"{name}"' for name in _STARTS)
@@ -176,8 +169,7 @@ def iterate(
 ) -> Run:
     """Iterate a solver until it is done, is stopped by the callback or reaches its limit.
 
-    With a journal the state is stored a hundred times, if a run takes all of its iterations: that
-    of pursuit after every iteration, which is long, that of gradient descent after every 100.
+    With a journal the state is stored a hundred times, if a run takes all of its iterations.
     """
     began = time.perf_counter()
     state = solver.init(loss, start)
@@ -319,10 +311,7 @@ def seed_from(random_state: Any) -> int:
 
 
 def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None = None) -> Solution:
-    """The result of a run, with a note in the message if the rank is lower than requested.
-
-    ``factors``: None for its own, which are balanced.
-    """
+    """The result of a run, with its own factors or others, and a note if their rank is lower."""
     if run is None:
         value = loss.value_and_gradient(Factors.zero(loss.shape, loss.prototype, rank=1))[0]
         zero = Factors.zero(loss.shape, like=loss.prototype)

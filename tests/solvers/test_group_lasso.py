@@ -6,12 +6,8 @@ from sklearn.linear_model import MultiTaskLasso
 
 import thinrank as tr
 from oracles.closed_forms import group_violation
-from thinrank.solvers.group_lasso import (
-    group_lasso,
-    group_lasso_path,
-    largest_penalty,
-    nonzero_rows,
-)
+from thinrank.arrays import nonzero_rows
+from thinrank.solvers.group_lasso import group_lasso, group_lasso_path, largest_penalty
 
 
 @pytest.mark.parametrize(("n", "p", "k"), [(60, 30, 4), (50, 200, 5), (400, 160, 1)])

@@ -6,13 +6,14 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from thinrank.arrays import nonzero_rows
 from thinrank.baselines.base import PenalizedBaseline, Setting, Solutions
 from thinrank.baselines.sample import Prepared
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.quadratic import noise_scale
-from thinrank.solvers.group_lasso import group_lasso, nonzero_rows
+from thinrank.solvers.group_lasso import group_lasso
 
 
 @dataclass(eq=False, repr=False)

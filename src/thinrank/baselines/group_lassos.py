@@ -6,10 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from thinrank.arrays import nonzero_rows
 from thinrank.baselines.base import PenalizedBaseline, Setting, Solutions
 from thinrank.baselines.sample import NEARLY_DEPENDENT, Prepared
 from thinrank.core.factors import Factors
-from thinrank.solvers.group_lasso import group_lasso, group_lasso_path, nonzero_rows
+from thinrank.solvers.group_lasso import group_lasso, group_lasso_path
 from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 

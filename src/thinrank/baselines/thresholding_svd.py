@@ -7,13 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from thinrank.arrays import nonzero_rows
 from thinrank.baselines.base import Setting, Solutions, TunedBaseline
 from thinrank.baselines.sample import Prepared
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.quadratic import noise_scale
-from thinrank.solvers.group_lasso import nonzero_rows
 
 # Smallest candidate for the threshold of the left vectors, relative to the largest.
 _SMALLEST = 0.01

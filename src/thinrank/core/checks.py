@@ -47,11 +47,7 @@ def check_finite(name: str, array: Any) -> None:
 
 
 def check_range(name: str, data: Any) -> None:
-    """Raise a ValueError if data are complex, dates, or integers that no float can hold.
-
-    Python's integers have any size, and NumPy keeps large ones as objects; their conversion ends in
-    an OverflowError that does not say where they are.
-    """
+    """Raise a ValueError if data are complex, dates, or integers that no float can hold."""
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # a data frame of pandas
         for j, (column, dtype) in enumerate(data.dtypes.items()):
             if dtype.kind in "Oc":  # of 20,000 columns, all take a second

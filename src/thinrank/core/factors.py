@@ -54,10 +54,8 @@ class Factors:
             return cls.zero(theta.shape, like=theta)
         core = arrays.submatrix(theta, rows, columns)
         small = cls.from_svd(*linalg.truncated_svd(core, rank))
-        return cls(
-            arrays.scatter_rows(small.U, rows, theta.shape[0]),
-            arrays.scatter_rows(small.V, columns, theta.shape[1]),
-        )
+        V = arrays.scatter_rows(small.V, columns, theta.shape[1])
+        return cls.on_rows(small.U, rows, theta.shape[0], V)
 
     @classmethod
     def on_rows(cls, U: Array, rows: Array, size: int, V: Array) -> Factors:

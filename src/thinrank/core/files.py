@@ -62,8 +62,7 @@ def atomic_folder(
 
     Folders above it are created. ``adopt(former, new)`` may move things from a folder that is
     replaced to the new one. Between the two renames of a replacement there is nothing at ``path``:
-    :func:`current_folder` says where to read then. If a process was killed there, the next call for
-    the same path gives the former folder its name back.
+    :func:`current_folder` says where to read then.
     """
     path = path.absolute()  # the current folder has no name otherwise
     clear_unfinished(path)
@@ -85,10 +84,7 @@ def atomic_folder(
 
 
 def _put(new: Path, path: Path, adopt: Callable[[Path, Path], object] | None) -> None:
-    """Rename the folder ``new`` to ``path``, and only then delete what was there.
-
-    Of several processes that do this at the same time, the last one wins.
-    """
+    """Rename the folder ``new`` to ``path``, then delete what was there; the last process wins."""
     moved: list[Path] = []
     try:
         while True:
@@ -136,11 +132,10 @@ def hidden_path(target: Path, kind: str) -> Path:
 
 
 def clear_unfinished(target: Path) -> None:
-    """Remove what processes that are gone left while they wrote to ``target``.
+    """Remove what processes of this machine that are gone left while they wrote to ``target``.
 
-    If one of them was killed after it had moved the former contents away and before it had put
-    the new ones in their place, the former contents get their name back. What is still written by
-    a process of this machine, and everything that other machines wrote, stays.
+    If one of them was killed between the two renames of a replacement, the former contents get
+    their name back.
     """
     for place, machine, process, kind in _hidden_paths(target):
         if machine != _MACHINE or _is_running(int(process)):

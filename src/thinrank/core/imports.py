@@ -39,10 +39,7 @@ _EXTRAS = {
 def lazy_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package with lazy names (PEP 562).
-
-    An imported name is stored in the package, so that it is looked up here only once.
-    """
+    """The functions ``__getattr__`` and ``__dir__`` of a package with lazy names (PEP 562)."""
 
     def get(name: str) -> object:
         if name not in modules:

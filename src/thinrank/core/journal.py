@@ -31,7 +31,6 @@ class Journal:
 
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
         self._path = Path(path)
-        self._open = True
         self._entries: list[tuple[int, dict[str, Any], int]] = []  # begin, contents and end
         self._place = 0
         if not self._path.exists() or self._path.stat().st_size == 0:
@@ -73,13 +72,9 @@ class Journal:
             value = compute()
         finally:
             _CURRENT.reset(token)
-        if self._open and keep(value):
+        if keep(value):
             self._write({"key": key, "value": encoded(value)})
         return value
-
-    def close(self) -> None:
-        """Store nothing more."""
-        self._open = False
 
     def _write(self, entry: dict[str, Any]) -> None:
         line = f"{json.dumps(entry)}\n".encode()
@@ -170,10 +165,8 @@ def recalled(
 
 
 def stop_recording() -> None:
-    """Store nothing more in the journal, since what follows depends on an interruption."""
-    journal = _CURRENT.get()
-    if journal is not None:
-        journal.close()
+    """Store nothing more in this block, since what follows depends on an interruption."""
+    _CURRENT.set(None)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
@@ -234,7 +227,8 @@ def decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return _decoded_array(value)
+        array = np.load(io.BytesIO(base64.b64decode(value["array"])), allow_pickle=False)
+        return array[()] if value["scalar"] else array
     if "tuple" in value:
         return tuple(decoded(item) for item in value["tuple"])
     cls: Any = _CLASSES[value["class"]]
@@ -253,8 +247,3 @@ def _encoded_array(array: np.ndarray, *, scalar: bool) -> dict[str, Any]:
     file = io.BytesIO()
     np.save(file, np.asarray(array, order="F" if transposed else "C"))
     return {"array": base64.b64encode(file.getvalue()).decode("ascii"), "scalar": scalar}
-
-
-def _decoded_array(value: dict[str, Any]) -> Any:
-    array = np.load(io.BytesIO(base64.b64decode(value["array"])), allow_pickle=False)
-    return array[()] if value["scalar"] else array

@@ -60,17 +60,11 @@ def with_progress_bar(
     show: bool,
     time_left: bool = False,
 ) -> Iterator[Callable[[Any], object] | None]:
-    """Add a progress bar to a callback that is called once per iteration.
-
-    ``total``: None if it is not known.
-    """
-    if not show:
-        yield callback
-        return
-    with progress_bar(description, total, time_left=time_left) as update:
+    """Add a progress bar to a callback that is called once per iteration."""
+    with progress_bar(description, total, show=show, time_left=time_left) as update:
 
         def both(record: Any) -> object:
             update(record.iteration, text=text(record))
             return callback(record) if callback is not None else None
 
-        yield both
+        yield both if show else callback

@@ -82,10 +82,7 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
 
 
 def one_use_of_cores(jobs: int) -> AbstractContextManager[Any]:
-    """Limit the threads of each job, so that all jobs together use every core once.
-
-    Otherwise two jobs on two cores took four times the processor time.
-    """
+    """Limit the threads of each job: otherwise two on two cores took four times as long."""
     return _limited_threads(max(1, (os.cpu_count() or 1) // jobs)) if jobs > 1 else nullcontext()
 
 
@@ -99,8 +96,7 @@ def _limited_threads(limit: int, kind: str | None = None) -> AbstractContextMana
 def threads_in_use(kind: str | None = "blas") -> int:
     """The number of threads that a product of large matrices uses; 1 within a parallel job.
 
-    The number belongs to the process: of several threads that set and restore it at the same time,
-    one could leave the limit of another, so only the main thread does.
+    Only the main thread sets it: of several, one could leave the limit of another.
     """
     if threading.current_thread() is not threading.main_thread():
         return 1
@@ -118,10 +114,7 @@ def _controller(n_modules: int) -> ThreadpoolController:
 def parallel_calls(
     calls: Iterable[Any], n_jobs: int | None, *, in_order: bool = True
 ) -> Iterator[Iterator[Any]]:
-    """The results of calls in threads, as soon as they are there.
-
-    An error within the context ends the run; calls that have not begun are given up.
-    """
+    """The results of calls in threads, as soon as they are there; an error ends the run."""
     jobs = effective_n_jobs(n_jobs)
     order = "generator" if in_order else "generator_unordered"
     with one_use_of_cores(jobs), warnings.catch_warnings():

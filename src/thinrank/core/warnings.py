@@ -13,10 +13,7 @@ class SelectionWarning(UserWarning):
 
 
 class _SharedFilter:
-    """Filters belong to the process: the first thread sets one, the last thread removes it.
-
-    If each thread restored what it had found, the filter of one would stay after all were done.
-    """
+    """Filters belong to the process: the first thread sets one, the last thread removes it."""
 
     lock = threading.Lock()
     users = 0

@@ -110,13 +110,9 @@ def _stored(data: Any, label: str) -> Source:
 
 
 def _mapped(data: np.memmap, label: str) -> Source:
-    """A matrix in a file, rows first.
-
-    It is read with ordinary reads, because mapped pages count as memory of this process. Where
-    columns come first, slices of the map read only what they need.
-    """
+    """A matrix in a file, read with ordinary reads: mapped pages count as memory of a process."""
     source = _stored(data, label)
-    if not data.flags.c_contiguous:
+    if not data.flags.c_contiguous:  # slices of columns read only what they need
         return source
     (n, p), path, stored, offset = source.shape, str(data.filename), data.dtype, data.offset
 
@@ -180,7 +176,8 @@ def _parquet(path: Path) -> Source:
     assert first is not None
     if not first or not rows:
         raise ValueError(f"{path} has {rows} rows and {len(first)} columns of data")
-    bad = [f"{name!r} ({kind})" for name, kind in first if not _is_number(kind)]
+    numbers = ("int", "uint", "float", "double", "halffloat", "bool")  # the first two of any size
+    bad = [f"{name!r} ({kind})" for name, kind in first if kind.rstrip("0123456789") not in numbers]
     if bad:
         raise ValueError(f"{path} must hold numbers only; other columns: {', '.join(bad[:5])}")
     names = [name for name, _ in first]
@@ -197,10 +194,6 @@ def _parquet(path: Path) -> Source:
 
     known = np.array(names, dtype=object)
     return Source(str(path), (rows, len(names)), dtype, read, known, chunk_rows=max(heights))
-
-
-def _is_number(kind: str) -> bool:
-    return kind.startswith(("int", "uint")) or kind in ("float", "double", "halffloat", "bool")
 
 
 def _other(one: list[tuple[str, str]], other: list[tuple[str, str]]) -> str:

@@ -25,9 +25,8 @@ class RowBlocks(BlockwiseDesign):
     """A design of which only one block of rows is in one place at a time.
 
     Everything is computed by :meth:`reduce` and :meth:`collect`, which apply a function to every
-    block: in this process (:class:`thinrank.designs.Blocks`) or where the blocks are
-    (:class:`thinrank.designs.DaskBlocks`). The results are small in comparison with a block. Each
-    call is one pass over the data, and ``n_passes`` counts them.
+    block: in this process (:class:`Blocks`) or where the blocks are (``DaskBlocks``). Each call is
+    one pass over the data.
     """
 
     prototype: np.ndarray  # has the dtype of all products, float32 or float64

@@ -110,10 +110,9 @@ class DaskBlocks(RowBlocks):
     def _groups(self) -> list[_Group]:
         """Numbers of the blocks that one task works on, and the worker that has them, if one has.
 
-        Blocks that are in the memory of workers are grouped by worker, with one group for each of
-        its threads: a worker with no more tasks than threads is not relieved of any by others, to
-        which the blocks would have to be sent. Blocks that are loaded in every pass are groups of
-        their own, so that only one per thread is in memory.
+        Blocks in the memory of workers have one group for each thread of theirs: of a worker with
+        no more tasks than threads, no block is sent to others. Blocks that are loaded in every pass
+        are groups of their own, so that only one per thread is in memory.
         """
         alone: list[_Group] = [([number], None) for number in range(len(self.heights))]
         distributed = sys.modules.get("distributed")

@@ -199,7 +199,7 @@ class ColumnSubset(Design):
 def view_rows(design: Any, index: Array) -> Design:
     """Like :func:`take_rows`, but without a copy of the rows of a dense array.
 
-    Products take as long as products with all rows, but overlapping sets of rows take no memory.
+    Products take as long as with all rows, but overlapping sets of rows take no memory.
     """
     base = design
     while hasattr(base, "base"):

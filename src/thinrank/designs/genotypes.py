@@ -25,8 +25,7 @@ class Genotypes(BlockwiseDesign):
     .bim file (A1), 0, 1 or 2.
 
     A missing genotype is replaced by the mean of its variant over the samples of the design, also
-    in cross-validation; ``n_missing`` and ``missing`` say how many there are. A variant without
-    any genotype is zero.
+    in cross-validation. A variant without any genotype is zero.
 
     Parameters
     ----------
@@ -56,10 +55,6 @@ class Genotypes(BlockwiseDesign):
         If one of the three files is missing.
     ValueError
         If a file is damaged or ends early, or if the files do not belong together.
-
-    See Also
-    --------
-    thinrank.SparseReducedRankRegressor : Accepts it as X.
 
     Notes
     -----
@@ -113,16 +108,8 @@ class Genotypes(BlockwiseDesign):
     def for_samples(self, ids: Iterable[str]) -> Genotypes:
         """The design of some samples, in the given order.
 
-        Missing genotypes are replaced by the means over these samples.
-
-        Parameters
-        ----------
-        ids : iterable of str
-            Identifiers of samples, such as the index of a data frame of responses.
-
-        Returns
-        -------
-        Genotypes
+        Missing genotypes are replaced by the means over these samples. ``ids`` are identifiers of
+        samples, such as the index of a data frame of responses.
         """
         wanted = [str(name) for name in ids]
         place = {name: i for i, name in enumerate(self.sample_ids)}
@@ -165,27 +152,22 @@ class Genotypes(BlockwiseDesign):
             np.copyto(genotypes, self._means[index], where=missing, casting="same_kind")
         return genotypes
 
-    def column_norms(
-        self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
-    ) -> np.ndarray:
+    def column_norms(self, row_scale: np.ndarray | None = None, center: Any = None) -> np.ndarray:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
-        if row_scale is None:
-            return self._norms_about(0.0 if center is None else center)
-        return super().column_norms(row_scale, center)
+        if row_scale is not None:
+            return super().column_norms(row_scale, center)
+        center = 0.0 if center is None else center
+        one, two, missing = self._counts  # the norms follow from the numbers of each genotype
+        zero = self.shape[0] - one - two - missing
+        squares = zero * np.square(0.0 - center) + one * np.square(1.0 - center)
+        squares += two * np.square(2.0 - center) + missing * np.square(self._means - center)
+        return np.sqrt(squares).astype(self.prototype.dtype)
 
     def column_means(self) -> np.ndarray:
         """Means of the columns, from the numbers of each genotype."""
         one, two, missing = self._counts
         total = one + 2.0 * two + missing * self._means
         return (total / max(self.shape[0], 1)).astype(self.prototype.dtype)
-
-    def _norms_about(self, center: Any) -> np.ndarray:
-        """Norms of X − 1·centerᵀ, from the numbers of each genotype."""
-        one, two, missing = self._counts
-        zero = self.shape[0] - one - two - missing
-        squares = zero * np.square(0.0 - center) + one * np.square(1.0 - center)
-        squares += two * np.square(2.0 - center) + missing * np.square(self._means - center)
-        return np.sqrt(squares).astype(self.prototype.dtype)
 
     @cached_property
     def _counts(self) -> np.ndarray:

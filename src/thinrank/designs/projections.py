@@ -57,8 +57,8 @@ class KeptBasis:
     def rounding_errors(self, loadings: Array) -> Array:
         """Largest rounding errors of residuals with some loadings, as root mean squares.
 
-        They are proportional to the terms of the sum Z·coefficients that is subtracted, which
-        are larger than the sum if columns of Z are nearly dependent.
+        They are proportional to the terms of Z·coefficients, which is subtracted: these are larger
+        than their sum if columns of Z are nearly dependent.
         """
         xp = arrays.namespace(loadings)
         terms = self.sizes @ xp.abs(self.coefficients(loadings))
@@ -66,10 +66,7 @@ class KeptBasis:
 
 
 def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool = True) -> KeptBasis:
-    """The basis of some columns.
-
-    Shapes: ``Z`` (n_samples, n_kept). ``sample_weight``: None for ones.
-    """
+    """The basis of some columns ``Z`` of shape (n_samples, n_kept)."""
     xp = arrays.namespace(like)
     # the decomposition is in double precision, as Z is narrow and everything else depends on it
     values = xp.astype(arrays.from_numpy(Z, like), xp.float64)
@@ -101,10 +98,7 @@ def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool =
 
 
 def _orthonormal(Z: Array, roots: Array, floor: float) -> tuple[Array, Array]:
-    """B = Z T with orthonormal columns diag(roots)·B, and T; the columns of Z have size 1 at most.
-
-    Directions in which Z is not larger than rounding errors are left out.
-    """
+    """B = Z T with orthonormal columns diag(roots)·B, and T, without directions below ``floor``."""
     xp = arrays.namespace(Z)
     _, values, right = xp.linalg.svd(roots[:, None] * Z, full_matrices=False)
     rank = int(xp.count_nonzero(values > floor * Z.shape[1] ** 0.5))

@@ -65,17 +65,14 @@ class BlockDiagonal:
         return self._stacked(
             [
                 arrays.scatter_rows(block.columns(local).T, places, width).T
-                for block, places, local in self._shares(index)
+                for block, places, local in self._shares(index, self._columns)
             ]
         )
 
     def rows(self, index: Array) -> BlockDiagonal:
         """The design of the sorted rows ``index``."""
-        taken = []
-        for block, rows in zip(self.blocks, self._rows, strict=True):
-            inside = arrays.true_positions((index >= rows.start) & (index < rows.stop))
-            taken.append(take_rows(block, arrays.take_rows(index, inside) - rows.start))
-        return BlockDiagonal(taken)
+        shares = self._shares(index, self._rows)
+        return BlockDiagonal([take_rows(block, local) for block, _, local in shares])
 
     def gram(self, index: Array | None = None) -> Array:
         """XᵀX over the columns ``index``."""
@@ -83,7 +80,7 @@ class BlockDiagonal:
             index = arrays.indices(range(self.shape[1]), self.prototype)
         width = index.shape[0]
         gram = arrays.zeros((width, width), self.prototype)
-        for block, places, local in self._shares(index):
+        for block, places, local in self._shares(index, self._columns):
             strip = arrays.scatter_rows(block.gram(local), places, width)
             gram = gram + arrays.scatter_rows(strip.T, places, width)
         return gram
@@ -106,11 +103,11 @@ class BlockDiagonal:
             norms.append(own)
         return xp.concat(norms)
 
-    def _shares(self, index: Array) -> Iterator[tuple[Design, Array, Array]]:
-        """Each block, the positions in ``index`` of its columns, and their numbers in the block."""
-        for block, columns in zip(self.blocks, self._columns, strict=True):
-            places = arrays.true_positions((index >= columns.start) & (index < columns.stop))
-            yield block, places, arrays.take_rows(index, places) - columns.start
+    def _shares(self, index: Array, ranges: list[slice]) -> Iterator[tuple[Design, Array, Array]]:
+        """Each block, the positions in ``index`` of its lines, and their numbers in the block."""
+        for block, own in zip(self.blocks, ranges, strict=True):
+            places = arrays.true_positions((index >= own.start) & (index < own.stop))
+            yield block, places, arrays.take_rows(index, places) - own.start
 
     def _stacked(self, parts: list[Array]) -> Array:
         return arrays.namespace(self.prototype).concat(parts, axis=0)

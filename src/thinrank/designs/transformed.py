@@ -131,16 +131,9 @@ class Operator(BlockwiseDesign):
 
 
 def as_design(X: Any) -> Design:
-    """Wrap a matrix as a Design.
+    """Wrap an array, scipy sparse matrix or LinearOperator as a Design.
 
-    Parameters
-    ----------
-    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
-        A Design is returned as it is.
-
-    Returns
-    -------
-    Design
+    A Design is returned as it is. Shapes: ``X`` (n_samples, n_features).
     """
     if issparse(X):
         return Sparse(X)
@@ -151,6 +144,7 @@ def as_design(X: Any) -> Design:
     return Dense(X)
 
 
+@dataclass(eq=False, repr=False)
 class Transformed(BlockwiseDesign):
     """The design diag(row_scale) (X − 1·centerᵀ − removed) diag(column_scale), never formed.
 
@@ -172,23 +166,15 @@ class Transformed(BlockwiseDesign):
         A matrix of low rank that is subtracted; None for zeros.
     """
 
-    def __init__(
-        self,
-        base: Design,
-        row_scale: Array | None = None,
-        center: Array | None = None,
-        column_scale: Array | None = None,
-        norms: Array | None = None,
-        removed: Factors | None = None,
-    ) -> None:
-        self.base = base
-        self.shape = base.shape
-        self.row_scale = row_scale
-        self.center = center
-        self.column_scale = column_scale
-        self.removed = removed
-        self._norms = norms
-        self.prototype = base.prototype
+    base: Design
+    row_scale: Array | None = None
+    center: Array | None = None
+    column_scale: Array | None = None
+    norms: Array | None = None
+    removed: Factors | None = None
+
+    def __post_init__(self) -> None:
+        self.shape, self.prototype = self.base.shape, self.base.prototype
 
     def __matmul__(self, block: Array) -> Array:
         block = _times_rows(block, self.column_scale)
@@ -248,8 +234,8 @@ class Transformed(BlockwiseDesign):
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        if row_scale is None and center is None and self._norms is not None:
-            return self._norms
+        if row_scale is None and center is None and self.norms is not None:
+            return self.norms
         if self.removed is not None or (center is not None and self.row_scale is not None):
             return super().column_norms(row_scale, center)
         if center is not None:
@@ -268,7 +254,8 @@ class Transformed(BlockwiseDesign):
             return self.base.column_norms(row_scale, own + center)
         xp = arrays.namespace(center)
         scale = xp.abs(self.column_scale)
-        norms = self.base.column_norms(row_scale, own + center * _signed_inverse(self.column_scale))
+        inverse = xp.sign(self.column_scale) * arrays.divide_or_zero(1.0, scale)
+        norms = self.base.column_norms(row_scale, own + center * inverse)
         length = self.shape[0] ** 0.5 if row_scale is None else arrays.norm(row_scale)
         return xp.where(scale > 0, norms * scale, xp.abs(center) * length)
 
@@ -338,10 +325,6 @@ def standardize(
         Kept predictors of the same rows, weights and ``center``, which are projected out before
         the columns are scaled. A column that they explain up to rounding errors becomes zero, also
         without ``scale``; its scale is 0 then, and that of the others 1.
-
-    Returns
-    -------
-    Standardization
     """
     prototype = design.prototype
     xp = arrays.namespace(prototype)
@@ -401,10 +384,7 @@ def column_means(design: Design, weight: Array | None) -> Array:
 
 
 def unprojected(design: Design) -> Design:
-    """The same columns in the same units, with nothing projected out of them.
-
-    Held-out rows must not have parts subtracted that were fitted with their own values.
-    """
+    """The same columns in the same units, with no parts subtracted that were fitted to them."""
     if isinstance(design, ColumnSubset):
         return ColumnSubset(unprojected(design.base), design.index)
     if isinstance(design, Transformed):
@@ -412,12 +392,6 @@ def unprojected(design: Design) -> Design:
             unprojected(design.base), design.row_scale, design.center, design.column_scale
         )
     return design
-
-
-def _signed_inverse(scale: Array) -> Array:
-    """One over the scales, and 0 for those that are 0."""
-    xp = arrays.namespace(scale)
-    return xp.sign(scale) * arrays.divide_or_zero(1.0, xp.abs(scale))
 
 
 def _subtract_product(target: Array, left: Array, right: Array) -> None:

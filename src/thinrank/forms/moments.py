@@ -222,7 +222,7 @@ class Moments:
         if self.X.shape[0] * U.shape[0] < resources.BLOCK_ENTRIES:
             return self.X @ U
         rows = arrays.nonzero_rows(U)
-        if 8 * rows.shape[0] > U.shape[0]:  # a copy of an eighth of a sparse X is large, too
+        if 8 * rows.shape[0] > U.shape[0]:  # the columns of a sparse X would take much memory
             return self.X @ U
         active = arrays.take_rows(U, rows)
         if self._shared.holds(rows):

@@ -11,7 +11,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design, QuadraticForm, is_design
-from thinrank.designs import Dense, Transformed, as_design, take_rows
+from thinrank.designs import Dense, Transformed, as_design
 from thinrank.forms.moments import FormName, Moments
 from thinrank.losses.quadratic import Quadratic, noise_scale
 
@@ -133,14 +133,6 @@ class LeastSquares(Quadratic):
     def target_squares(self) -> np.ndarray:
         """Weighted sum of squares of each response, of shape (n_targets,)."""
         return arrays.to_numpy(self.moments.target_norms) ** 2
-
-    def rows(self, index: Array) -> tuple[Design, Design, Array]:
-        """Rows of X and Y, multiplied by the roots of their weights, and these roots."""
-        roots = arrays.zeros((index.shape[0],), like=self.prototype) + 1
-        if self.sample_weight is not None:
-            weight = arrays.take_rows(self.sample_weight, index)
-            roots = arrays.namespace(weight).sqrt(weight)
-        return take_rows(self.moments.X, index), take_rows(self.moments.Y, index), roots
 
     def _responses(self, Y: Any) -> Design:
         n = self.X.shape[0]

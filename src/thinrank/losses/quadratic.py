@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -129,19 +129,14 @@ class Quadratic(abc.ABC):
 class FormLoss(Quadratic):
     """The loss of a given form with H, C and c, such as that of data in row blocks.
 
-    ``noise``: None if it is that of the responses, which the form of row blocks knows, or not
-    known. ``ridge``: None for that of the form.
+    ``ridge``: None for that of the form.
     """
 
     capabilities = Quadratic.capabilities | {"with_ridge"}
 
-    def __init__(
-        self, form: Any, noise: Callable[[], float] | None = None, ridge: float | None = None
-    ) -> None:
+    def __init__(self, form: Any, ridge: float | None = None) -> None:
         super().__init__(form.shape, form.constant, ridge or 0.0, form.prototype)
         self.samples = form.samples
-        self._noise = noise
-        self._known_noise: float | None = None
         self._form = form if ridge is None else form.with_ridge(0.0)
         if hasattr(form, "with_target_scale"):
             self.capabilities = self.capabilities | {"target_scale", "splits"}
@@ -151,21 +146,18 @@ class FormLoss(Quadratic):
         return self._form
 
     def noise(self) -> float:
-        """Standard deviation of the noise, computed when first needed."""
-        if self._known_noise is None:
-            if self._noise is None and "target_scale" not in self.capabilities:
-                raise TypeError("the noise of a loss that is given by its form is not known")
-            known = self._noise or (lambda: noise_scale(self._form.responses, self.samples))
-            self._known_noise = known()
-        return self._known_noise
+        """Standard deviation of the noise, from the responses of row blocks."""
+        if "target_scale" not in self.capabilities:
+            raise TypeError("the noise of a loss that is given by its form is not known")
+        return noise_scale(self._form.responses, self.samples)
 
     def with_ridge(self, ridge: float) -> FormLoss:
         """The same loss with another ridge."""
-        return FormLoss(self._form, self.noise, ridge)
+        return FormLoss(self._form, ridge)
 
     def with_target_scale(self, scale: np.ndarray) -> FormLoss:
         """The same loss with every response divided by a scale."""
-        return FormLoss(self._form.with_target_scale(scale), None, self.ridge)
+        return FormLoss(self._form.with_target_scale(scale), self.ridge)
 
     def splits(
         self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]

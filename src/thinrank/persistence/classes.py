@@ -91,10 +91,7 @@ def is_model(cls: Any) -> bool:
 
 
 def is_fitted_attribute(cls: Any, name: str) -> bool:
-    """Whether an attribute of an estimator can be a result of ``fit``.
-
-    Parameters, methods and properties of the class are not, so that a file cannot replace them.
-    """
+    """Whether an attribute can be a result of ``fit``: no parameter, method or property."""
     if not _FITTED.fullmatch(name) or name in cls._get_param_names():
         return False
     return not hasattr(inspect.getattr_static(cls, name, None), "__get__")
@@ -135,8 +132,7 @@ def from_fields(cls: Any, fields: dict[str, Any]) -> Any:
 def check_model(model: Any) -> None:
     """Raise a ModelFileError if the parts of a model do not fit together.
 
-    A file with valid checksums can still come from somebody who made it by hand. This finds arrays
-    of the wrong shape before a prediction fails with an obscure message.
+    In a file that was made by hand, arrays may have the wrong shape.
     """
     fitted = vars(model) if is_estimator(type(model)) else {}
     if not any(name.endswith("_") for name in fitted) or not hasattr(model, "_stored_shapes"):

@@ -42,11 +42,7 @@ class NotStorableError(TypeError):
 
 @contextmanager
 def as_model_file_error(what: str) -> Iterator[None]:
-    """Turn every error in a block into a :class:`ModelFileError`.
-
-    Damaged files make the libraries that read them raise errors of many kinds: those of zip
-    files and of NumPy, MemoryError and RecursionError among them.
-    """
+    """Turn every error in a block, of many kinds if files are damaged, into a ModelFileError."""
     try:
         yield
     except Exception as error:

@@ -72,10 +72,6 @@ def save(
         If parameters cannot be stored, such as a callback or a splitter. The loaded model has
         their defaults; its predictions are the same.
 
-    See Also
-    --------
-    load : The inverse.
-
     Examples
     --------
     >>> import tempfile, thinrank as tr
@@ -134,14 +130,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the files are damaged, incomplete or unsafe, or were made by a newer version of
         thinrank. It is a ValueError.
 
-    Examples
+    See Also
     --------
-    >>> import tempfile, numpy as np, thinrank as tr
-    >>> theta = tr.Factors.from_theta(np.eye(3), rank=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tr.save(theta, f"{folder}/theta")
-    ...     tr.load(f"{folder}/theta").shape
-    (3, 3)
+    save : With an example.
     """
     return _read(path, _model)
 
@@ -149,20 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def read_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what was stored with a model as ``extra``, without loading the model.
 
-    Parameters
-    ----------
-    path : str or path
-        The folder.
-
-    Returns
-    -------
-    dict
-        Empty if nothing was stored.
-
-    Raises
-    ------
-    FileNotFoundError, ModelFileError
-        As :func:`load`.
+    The result is empty if nothing was stored. ``path`` and errors are those of :func:`load`.
 
     Examples
     --------
@@ -188,10 +166,7 @@ def _model(folder: Path) -> Any:
 
 
 def _read(path: str | os.PathLike[str], read: Callable[[Path], Any]) -> Any:
-    """Read a folder, again if another process replaced it meanwhile.
-
-    Errors about the files name the folder; those of the file system stay as they are.
-    """
+    """Read a folder, again if another process replaced it meanwhile; errors name the folder."""
     target = Path(os.path.realpath(path))
     while True:
         folder = current_folder(target)

@@ -170,10 +170,7 @@ class _Step:
 
 
 class _Model:
-    """The quadratic approximation of a loss around one point, as a function of U, V and β.
-
-    U is chosen such that UᵀHU is the identity, with H = XᵀX/n.
-    """
+    """The quadratic approximation of a loss in U, V and β, with UᵀXᵀXU/n = I at its center."""
 
     def __init__(self, loss: Any, factors: Factors) -> None:
         self._loss = loss
@@ -184,14 +181,12 @@ class _Model:
         triangle = xp.linalg.qr(point.scores / n**0.5)[1]
         sign = xp.linalg.diagonal(triangle)
         ok = bool(xp.all(xp.abs(sign) > 1e-12 * float(xp.max(xp.abs(triangle)))))
-        self._factors = factors
-        self._scores = point.scores
+        self._U, self._V, self._scores = factors.U, factors.V, point.scores
         self._free = loss.free
         if ok:
             inverse = xp.linalg.inv(triangle)
-            self._factors = Factors(factors.U @ inverse, factors.V @ triangle.T)
+            self._U, self._V = factors.U @ inverse, factors.V @ triangle.T
             self._scores = point.scores @ inverse
-        self._U, self._V = self._factors.U, self._factors.V
         self._mixing = self._V * loss.unit[:, None]
         self._point = point
         slope = point.derivative / n
@@ -243,15 +238,13 @@ class _Model:
     def _product(self, step: _Step) -> _Step:
         """The Gauss-Newton matrix times a step."""
         loss = self._loss
-        change = self._linear_change(step)
-        change = loss.hessian_product(self._point, change) / loss.samples
+        change = loss.hessian_product(self._point, self._linear_change(step)) / loss.samples
         U = self._X.T @ (change @ self._mixing)
         V = (change.T @ self._scores) * loss.unit[:, None]
         free = step.free if self._free is None else self._free.T @ change
-        ridge = loss.ridge
-        if ridge:
-            U = U + ridge * (step.U @ self._VV + self._U @ (step.V.T @ self._V))
-            V = V + ridge * (step.V @ self._UU + self._V @ (step.U.T @ self._U))
+        if loss.ridge:
+            U = U + loss.ridge * (step.U @ self._VV + self._U @ (step.V.T @ self._V))
+            V = V + loss.ridge * (step.V @ self._UU + self._V @ (step.U.T @ self._U))
         return _Step(U, self._allowed(V), free)
 
     def _allowed(self, V: Array) -> Array:
@@ -283,10 +276,7 @@ class _Model:
         return solution, self._gradient.dot(solution)
 
     def longest(self, step: _Step, radius: float) -> float:
-        """The largest step size to try, at most 1, that changes linear predictors by ``radius``.
-
-        Where probabilities are 0 or 1 there is hardly any curvature, and steps can be far too long.
-        """
+        """The largest step size to try, at most 1, that changes linear predictors by ``radius``."""
         if self._loss.family.quadratic:
             return 1.0
         xp = arrays.namespace(self._U)

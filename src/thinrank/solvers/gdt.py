@@ -162,20 +162,15 @@ def _spectral_norm_squared(factors: Factors) -> float:
 @storable
 @dataclass(frozen=True, eq=False)
 class State:
-    """An iterate, with the objective and its gradient.
-
-    ``objective`` is f, ``penalized`` is F = f + g, ``gradient_u`` and ``gradient_v`` are the
-    gradients of F, ``step`` is the step size that the next iteration tries first, and ``balance``
-    is the weight of g.
-    """
+    """An iterate, with the objective and its gradient."""
 
     factors: Factors
-    objective: float
-    penalized: float
-    gradient_u: Array
+    objective: float  # f
+    penalized: float  # F = f + g
+    gradient_u: Array  # gradients of F
     gradient_v: Array
-    step: float
-    balance: float
+    step: float  # the step size that the next iteration tries first
+    balance: float  # the weight of g
     change: float = float("inf")
 
 
@@ -329,7 +324,6 @@ class GDT(Sized):
 
 def _trial(loss: Any, before: State, after: State) -> Trial:
     delta = Factors(after.factors.U - before.factors.U, after.factors.V - before.factors.V)
-
     u_before, v_before, u_after, v_after, u_moved, v_moved = arrays.inners(
         (before.gradient_u, delta.U),
         (before.gradient_v, delta.V),

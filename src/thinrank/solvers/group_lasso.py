@@ -8,6 +8,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.linear_model import lasso_path
 
+from thinrank.arrays import nonzero_rows
 from thinrank.core.warnings import quiet_coordinate_descent
 
 # A row outside the working set violates its condition if its correlation exceeds the penalty by
@@ -20,11 +21,6 @@ _FEW = 150
 def largest_penalty(cross: np.ndarray, n_samples: int) -> float:
     """The smallest penalty for which all coefficients are zero, from XᵀY."""
     return float(np.max(np.linalg.norm(cross, axis=1), initial=0.0)) / n_samples
-
-
-def nonzero_rows(theta: np.ndarray) -> np.ndarray:
-    """Sorted indices of the rows that are not zero."""
-    return np.flatnonzero(np.any(theta != 0, axis=1))
 
 
 def group_lasso_path(

@@ -32,10 +32,10 @@ MANY_ROWS = 128
 
 @dataclass(frozen=True, eq=False)
 class ExchangeScores:
-    """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
+    """Costs of removing rows of a fit and gains of adding others, with Q held fixed.
 
-    Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others.
+    They are twice the changes of the objective. Gains of candidates that are not at the positions
+    ``exact`` are lower bounds.
     """
 
     costs: Array  # (|S|,) cost of removing each row of S
@@ -111,15 +111,12 @@ def outside(rows: Array, size: int) -> Array:
 
 
 def ascending(values: Array) -> Array:
-    """Positions in ascending order of values; values are compared to half of their digits."""
+    """Positions in ascending order of values, compared to half of their digits; ties in order."""
     return arrays.namespace(values).argsort(arrays.half_the_digits(values))
 
 
 def descending(values: Array, count: int) -> Array:
-    """Positions of the first ``count`` of non-negative values in descending order, without zeros.
-
-    Values are compared to half of their digits; of equal ones the first position comes first.
-    """
+    """Positions of the ``count`` largest of non-negative values, largest first, without zeros."""
     best = top_positions(values, count)
     return arrays.take_rows(best, ascending(-arrays.take_rows(values, best)))
 
@@ -246,7 +243,8 @@ class Pursuit(Sized):
     def _improved(self, form: QuadraticForm, state: Fit, loss: Any = None) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none.
 
-        It is the first one that does of as many rows as are promising, half as many, and so on.
+        It is the first one that does of as many rows as are promising, half as many, and so on:
+        the rows of largest gain are added, and those of least cost removed.
         ``loss``: the loss whose form it is, if exchanges must lower this instead.
         """
         # with more rows than samples all sets of rows fit equally well
@@ -258,11 +256,15 @@ class Pursuit(Sized):
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
         costs = scores.costs + form.constant  # so that rounding errors of small costs vanish
+        xp = arrays.namespace(costs)
         while size > 0:
-            rows = self._exchanged(state.rows, costs, scores.candidates, scores.gains, size)
+            leaving = max(size - free, 0)
+            kept = arrays.take_rows(state.rows, ascending(costs)[leaving:])
+            entering = arrays.take_rows(scores.candidates, descending(scores.gains, size))
+            rows = xp.sort(xp.concat([kept, entering]), stable=False)
             trial = self._fit_rows(form, rows, state.columns, state.Q, loss)
             decrease = state.objective - trial.objective
-            if decrease > max(size - free, 0) * margin + rounding:
+            if decrease > leaving * margin + rounding:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         if self.thorough and self.neighbours and state.U.shape[1] > 0:
@@ -325,13 +327,3 @@ class Pursuit(Sized):
         best = arrays.divide_or_zero(arrays.take_rows(slopes, rows), left_over, clear)
         gains = arrays.put_rows(gains, exact, best)
         return ExchangeScores(costs, candidates, gains, exact, steep, own, left_over, whitened)
-
-    def _exchanged(
-        self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
-    ) -> Array:
-        """S with the ``size`` rows of largest gain added, and rows of least cost removed."""
-        xp = arrays.namespace(costs)
-        leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(rows, ascending(costs)[leaving:])
-        entering = arrays.take_rows(candidates, descending(gains, size))
-        return xp.sort(xp.concat([kept, entering]), stable=False)

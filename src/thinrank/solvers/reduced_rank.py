@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from thinrank.core.factors import Factors
 
-
-class ThinSVD(NamedTuple):
-    """X = left · diag(values) · rightᵀ, without singular values that are zero up to rounding."""
-
-    left: np.ndarray  # (n_samples, q) left singular vectors
-    values: np.ndarray  # (q,) singular values, positive and in decreasing order
-    right: np.ndarray  # (n_features, q) right singular vectors
+# left (n_samples, q), values (q,) in decreasing order, right (n_features, q)
+ThinSVD = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def thin_svd(X: np.ndarray, smallest: float = 0.0) -> ThinSVD:
-    """Singular value decomposition of X, restricted to its numerical rank."""
+    """X = left · diag(values) · rightᵀ, without singular values that are zero up to rounding."""
     left, values, right = np.linalg.svd(X, full_matrices=False)
     # the threshold of numpy.linalg.matrix_rank
     floor = max(max(X.shape) * np.finfo(np.float64).eps, smallest)
     kept = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
-    return ThinSVD(left[:, :kept], values[:kept], right[:kept].T)
+    return left[:, :kept], values[:kept], right[:kept].T
 
 
 def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float = 0.0) -> Factors:
-    """Reduced-rank regression from the singular value decomposition of X.
-
-    Use it instead of :func:`reduced_rank_regression` to try several ranks or ridges on one X.
-    """
+    """Reduced-rank regression from the decomposition of X, for several ranks or ridges on one X."""
     left, values, right = svd
     n, k = Y.shape
     if values.size == 0:
@@ -50,22 +40,8 @@ def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: floa
     values. Then Θ = BVVᵀ. Without ridge, and if X does not have full column rank, this is a
     solution of least norm.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    rank : int
-        Largest rank of Θ, at least 0.
-    ridge : float, default=0.0
-        Weight of ½‖Θ‖², at least 0.
-
-    Returns
-    -------
-    Factors
-        Θ = UVᵀ with U = BV of shape (n_features, q) and orthonormal V of shape (n_targets, q),
-        where q is ``rank`` or less.
+    Shapes: ``X`` (n_samples, n_features), ``Y`` (n_samples, n_targets), ``U`` = BV (n_features, q)
+    and orthonormal ``V`` (n_targets, q), where q is ``rank`` or less.
 
     References
     ----------

@@ -43,8 +43,7 @@ class Fit:
     def costs(self) -> Array:
         """Twice the increase of the objective if a row is removed, with Q held fixed.
 
-        With more rows than samples other rows can replace a row without an increase; the result
-        is then the squared norm of the coefficients of each row.
+        With more rows than samples there is none: the squared norms of the coefficients then.
         """
         if self.has_more_rows_than_samples:
             return self.row_squares

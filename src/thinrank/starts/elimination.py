@@ -40,11 +40,8 @@ class Stage(NamedTuple):
 
 
 def numbers_of_rows(most: int, samples: float) -> list[int]:
-    """Numbers of rows of the stages, from ``most`` down to 1, three quarters each time.
-
-    With more than 20 rows per sample only one fit is made before so many are left.
-    """
-    sizes, limit = [most], int(20 * samples)
+    """Numbers of rows of the stages, from ``most`` down to 1, three quarters each time."""
+    sizes, limit = [most], int(20 * samples)  # one fit is made before so many are left
     while sizes[-1] > 1:
         sizes.append(max(1, min(int(0.75 * sizes[-1]), sizes[-1] - 1, limit)))
     return sizes
@@ -149,11 +146,9 @@ def _without(stage: Stage, left: Array, kept: Array, dropped: Array) -> Stage:
     between = arrays.submatrices(P, kept, dropped)
     step = between @ xp.linalg.inv(arrays.submatrices(P, dropped, dropped))
     everything = arrays.indices(range(B.shape[2]), kept)[None, :]
-    B_kept = arrays.submatrices(B, kept, everything) - step @ arrays.submatrices(
-        B, dropped, everything
-    )
+    change = step @ arrays.submatrices(B, dropped, everything)
     P = arrays.submatrices(P, kept, kept) - step @ xp.matrix_transpose(between)
-    return _stage(left, B_kept, P)
+    return _stage(left, arrays.submatrices(B, kept, everything) - change, P)
 
 
 @dataclass(frozen=True)
@@ -199,7 +194,7 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
 def eliminated_around(form: Any, count: int, rank: int, known: Any = None) -> Factors:
     """The best fit of an approximation of a loss on the rows that elimination leaves.
 
-    ``known``: rows and costs of a stage of elimination with at least ``count`` rows, or None.
+    ``known``: rows and costs of a stage with at least ``count`` rows.
     """
     rows = eliminated(form, count) if known is None else rows_of_stage(known[0], known[1], count)
     return _in_units_of_loss(form, on_rows(form, rows, rank))
@@ -215,8 +210,7 @@ def _in_units_of_loss(form: Any, found: Factors) -> Factors:
 def penalized_fit(loss: Any) -> Factors:
     """A ridge fit of a loss that is not quadratic, with no limit on the rank.
 
-    It minimizes quadratic approximations of the loss, around zero first and then around the last
-    minimum. So missing entries are filled in with the fit, and curvatures are those at the fit.
+    It minimizes quadratic approximations of the loss, around zero and then around the last minimum.
     """
     point = Factors.zero(loss.shape, loss.prototype, rank=1)
     form = loss.majorizer(point)
@@ -290,9 +284,12 @@ class Auto:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
-        if self.exchanges_rows and "quadratic" not in loss.capabilities:
-            return self._of_majorizer(loss, rank, rows, columns, seed)
-        return self.suited(loss, rows)(loss, rank, rows, columns, seed)
+        if not self.exchanges_rows or "quadratic" in loss.capabilities:
+            return self.suited(loss, rows)(loss, rank, rows, columns, seed)
+        if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
+            return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
+        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
+        return _in_units_of_loss(form, self(FormLoss(form), rank, rows, columns, seed))
 
     def suited(self, loss: Any, rows: int) -> Start:
         """The start to use for a fit with ``rows`` rows."""
@@ -310,13 +307,6 @@ class Auto:
             return screening
         picked = screening.picked_rows(form, min(rows, MOST_ROWS))
         return Backward() if _correlated(form, picked) else screening
-
-    def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """The start for the majorizer of the loss at zero."""
-        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
-        if "gauss_newton" in loss.capabilities and eliminates_quickly(loss):
-            return eliminated_around(loss.majorizer(penalized_fit(loss)), rows, rank)
-        return _in_units_of_loss(form, self(FormLoss(form), rank, rows, columns, seed))
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:

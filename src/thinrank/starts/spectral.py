@@ -64,9 +64,8 @@ class Spectral:
 def complete_rank(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
     """Increase the rank of a start to ``rank`` with directions of the gradient at zero.
 
-    The directions are the leading singular pairs of −∇f(0) orthogonal to the row and column space
-    of the start. The rank of the result is lower than ``rank`` if there are too few of them, and
-    0 if the start and the gradient are both zero.
+    They are the leading singular pairs of −∇f(0) orthogonal to the row and column space of the
+    start. The rank stays lower if there are too few, and is 0 if start and gradient are zero.
     """
     if 0 in (start.row_support.shape[0], start.column_support.shape[0]):
         start = Factors.zero(start.shape, like=start.U)
@@ -78,8 +77,7 @@ def complete_rank(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
     floor = 100 * arrays.eps(loss.prototype) * _gradient_size(start, loss)
     if direction.rank == 0 or float(values[0]) <= floor:
         return start
-    length = _line_search(start, direction, loss)
-    return _joined(start, direction, length).balanced()
+    return _joined(start, direction, _line_search(start, direction, loss)).balanced()
 
 
 def _deflated_svd(start: Factors, loss: Any, rank: int, seed: int) -> tuple[Array, Array, Array]:
@@ -179,7 +177,10 @@ class Screening:
             root, _ = linalg.inverse_cholesky(form.gram(kept_rows))
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
-            small = _leading_directions(cross, rank, seed)
+            # one step of power iteration
+            sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
+            basis, _ = arrays.namespace(cross).linalg.qr(cross.T @ sketch)
+            small = Factors(cross @ basis, basis)
         V = small.V if every else arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
         return Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
 
@@ -188,11 +189,3 @@ class Screening:
         return top_positions(
             arrays.divide_or_zero(form.cross_norms()[0], form.diagonal()), int(self.excess * rows)
         )
-
-
-def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
-    """Approximate leading directions of the covariances, by one step of power iteration."""
-    sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
-    basis = cross.T @ sketch
-    basis, _ = arrays.namespace(basis).linalg.qr(basis)
-    return Factors(cross @ basis, basis)

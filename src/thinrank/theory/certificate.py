@@ -131,20 +131,12 @@ class Certificate:
         return self.relative_gap <= 1e-9
 
     def to_frame(self, which: str = "predictors") -> pd.DataFrame:
-        """The margins as a data frame, the smallest first.
+        """The margins of "predictors" or "responses" as a data frame, the smallest first.
 
-        Parameters
-        ----------
-        which : {"predictors", "responses"}, default="predictors"
-            Which margins.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``replacement`` (name of the best one to put in its place, or None), ``loss``
-            (increase of the objective by that exchange), ``loss_percent`` (the same in percent of
-            the objective of the fit) and ``dropped_percent`` (increase if it is removed without
-            replacement). The index has the names.
+        The index has the names. The columns are ``replacement`` (name of the best one to put in its
+        place, or None), ``loss`` (increase of the objective by that exchange), ``loss_percent``
+        (the same in percent of the objective of the fit) and ``dropped_percent`` (increase if it is
+        removed without replacement).
         """
         check_choice("which", which, ("predictors", "responses"))
         frames = import_optional("pandas")
@@ -278,11 +270,7 @@ def _suboptimality(problem: FittedProblem) -> float:
 
 
 def _row_margins(problem: FittedProblem) -> Margins:
-    """Margins of the selected rows over the rows left out.
-
-    All exchanges are evaluated by a refit if that takes seconds, otherwise with the row space of
-    the fit held fixed.
-    """
+    """Margins of the selected rows: all exchanges by a refit if that takes seconds."""
     S = problem.support
     others, size = np.setdiff1d(np.arange(len(problem.predictors)), S), len(S)
     losses, dropped = _with_fixed_row_space(problem, others)

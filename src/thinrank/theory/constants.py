@@ -13,12 +13,7 @@ from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
 from thinrank.estimators.fitted_data import as_numbers
 from thinrank.minimize import check_sizes
-from thinrank.theory.suprema import (
-    Method,
-    Quantity,
-    sparse_eigenvalues,
-    statistical_error,
-)
+from thinrank.theory.suprema import Method, Quantity, sparse_eigenvalues, statistical_error
 
 
 @dataclass(frozen=True)
@@ -107,10 +102,8 @@ class Constants:
         beta = self.beta(step)
         if beta >= 1:
             return 0.0
-        square = (
-            (1 - beta) / (self.xi_squared * step) * _harmonic(self.mu, self.smooth) * self.radius**2
-        )
-        return math.sqrt(square / self.error_factor)
+        square = (1 - beta) / (self.xi_squared * step) * _harmonic(self.mu, self.smooth)
+        return self.radius * math.sqrt(square / self.error_factor)
 
     def one_step(self, distance: float, step: float) -> float:
         """The lemma's bound on d²(Z⁺, Z*) after a step from Z with d(Z, Z*) = ``distance``."""

@@ -138,25 +138,22 @@ def objectives_on(
     """
     gram, cross = problem.gram(rows), problem.cross[rows]
     count, size = supports.shape
-    total = cross.shape[1]
-    both = problem.limits_both(size)
+    total, both = cross.shape[1], problem.limits_both(size)
+    mask = np.zeros(total)
+    mask[problem.column_support] = 1
     step = max(1, 4_000_000 // max(size * total, 1))  # whitened matrices of 32 MB at once
     out = np.empty(count)
     for first in range(0, count, step):
         part = slice(first, first + step)
         whitened = _whitened(gram, cross, supports[part])
         if both and relaxed:
-            explained = np.minimum(
-                _explained(whitened, problem.rank, total),
-                _explained(whitened, size, problem.columns),
-            )
+            by_rank = _explained(whitened, problem.rank, total)
+            explained = np.minimum(by_rank, _explained(whitened, size, problem.columns))
         else:
             explained = _explained(whitened, problem.rank, problem.columns)
-        if both and not relaxed:
-            mask = np.zeros(total)
-            mask[problem.column_support] = 1
-            again = _explained(whitened, problem.rank, problem.columns, mask)
-            explained = np.maximum(explained, again)
+            if both:
+                again = _explained(whitened, problem.rank, problem.columns, mask)
+                explained = np.maximum(explained, again)
         out[part] = 0.5 * (problem.constant - explained)
     return out
 
@@ -179,10 +176,7 @@ def _whitened(gram: np.ndarray, cross: np.ndarray, index: np.ndarray) -> np.ndar
 def _explained(
     whitened: np.ndarray, rank: int, columns: int, mask: np.ndarray | float = 1.0
 ) -> np.ndarray:
-    """The sum of squares that the best directions and columns explain, found by alternation.
-
-    ``mask``: ones at the columns to begin with.
-    """
+    """Squares that the best directions and columns explain, by alternation from a ``mask``."""
     size, total = whitened.shape[1:]
     if rank >= size:
         return np.sort(np.sum(whitened**2, axis=1), axis=1)[:, total - columns :].sum(axis=1)

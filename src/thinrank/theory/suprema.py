@@ -130,11 +130,8 @@ def subsets(total: int, size: int, batch: int = 2_000) -> Iterator[np.ndarray]:
 
 
 def _descend(matrix: np.ndarray, size: int) -> float:
-    """A small eigenvalue over supports of a size: rows are added, then exchanged, one at a time.
-
-    The starts are the rows that have the smallest eigenvalues together with another one.
-    """
-    diagonal = matrix.diagonal()
+    """A small eigenvalue over supports of a size: rows are added, then exchanged, one at a time."""
+    diagonal = matrix.diagonal()  # the first rows have the smallest eigenvalues with another one
     pairs = _smaller_eigenvalue(diagonal[:, None], matrix, diagonal[None, :])
     np.fill_diagonal(pairs, np.inf)
     starts = np.argsort(pairs.min(axis=1), kind="stable")[:_STARTS]
