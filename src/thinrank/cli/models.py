@@ -280,10 +280,7 @@ def check_not_data(out: Path, model: SavedModel, *files: Path | None) -> None:
 
 
 def as_json(estimator: Any) -> dict[str, Any]:
-    """The findings of a fitted estimator.
-
-    Numbers that are not finite are None.
-    """
+    """The findings of a fitted estimator; numbers that are not finite are None."""
     summary = estimator.summary()
     predictors, responses = list(summary.predictor_names), list(summary.response_names)
     held_out = estimator.held_out_r2_

@@ -23,14 +23,9 @@ from typer.core import TyperGroup
 
 from thinrank.cli.options import in_options, is_about_option, message_option
 
-FAILURE = 1
-"""Something other than options and data: a full disk, a missing library, an error of ours."""
-USAGE = 2
-"""Options or arguments that cannot be used; the code of typer and most other programs."""
-BAD_DATA = 3
-"""Data that cannot be used."""
-CLOSED_PIPE = 141
-"""What reads standard output has ended: 128 plus the number of SIGPIPE, as of other programs."""
+# Exit codes. A failure is neither of options nor of data: a full disk, a missing library, an error
+# of ours. Usage has the code of typer and most programs; a closed pipe 128 plus SIGPIPE.
+FAILURE, USAGE, BAD_DATA, CLOSED_PIPE = 1, 2, 3, 141
 
 
 class UnusableArgumentError(Exception):

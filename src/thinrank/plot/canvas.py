@@ -41,12 +41,19 @@ _LINE = 1.25  # height of a line of text, in font sizes
 
 NO_FACTORS = "The rank is 0: there are no factors."
 NO_COEFFICIENTS = "All coefficients are zero: no predictor was selected."
-# what docstrings have in place of {est} and {fit}, and before their examples
-_EST = """est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`."""
-_FIT = """>>> import thinrank as tr
+# what docstrings have in place of words in braces, and before their examples
+_TEXTS = {
+    "{est}": """est : estimator
+        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.""",
+    "{decomposition}": """est : estimator
+        A fitted decomposition of a bare matrix, such as :class:`thinrank.SparseSVD`.""",
+    "{fit}": """>>> import thinrank as tr
     >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
-    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)"""
+    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)""",
+    "{matrix}": """>>> import numpy as np, thinrank as tr
+    >>> X = np.random.default_rng(0).standard_normal((60, 50))
+    >>> X[::6, ::5] += 4""",
+}
 _AX = """
     ax : Axes, Figure or None, default=None
         The Axes to draw in, or an empty figure, which gets the height that names need; None for a
@@ -64,7 +71,9 @@ Plot = TypeVar("Plot", bound=Callable[..., Any])
 def plot(draw: Plot) -> Plot:
     """A function that draws, with what all share: checks of numbers, fonts, parts of the text."""
     if draw.__doc__ is not None:  # python -OO removes it
-        text = draw.__doc__.replace("{est}", _EST).replace("{fit}", _FIT)
+        text = draw.__doc__
+        for word, told in _TEXTS.items():
+            text = text.replace(word, told)
         parameters, line, rest = text.partition("\n\n    Examples\n")
         draw.__doc__ = parameters + _AX + line.lstrip("\n") + rest
 

@@ -1,8 +1,4 @@
-"""The report of a fitted model: what was found, what to distrust, how the model was chosen.
-
-A table has at most :data:`MOST_ROWS` rows, the strongest ones, and says when there are more, so
-that the page of a model with thousands of responses stays small enough to send.
-"""
+"""The report of a fitted model: what was found, what to distrust, how the model was chosen."""
 
 from __future__ import annotations
 
@@ -38,12 +34,7 @@ from thinrank.report.document import (
     picture,
 )
 from thinrank.selection.choice import last_search, standard_error
-from thinrank.selection.stability import (
-    AxisSummary,
-    remark,
-    stable_sentences,
-    unstable_sentences,
-)
+from thinrank.selection.stability import AxisSummary, remark, stable_sentences, unstable_sentences
 
 MOST_ROWS = 5000
 """Largest number of rows of a table on the page."""
@@ -382,10 +373,7 @@ def _stability(table: Any, used: np.ndarray) -> list[Block]:
     if table is None:
         return []
     sentences = *stable_sentences(table, _shown), *unstable_sentences(table, used, _shown)
-    caption = (
-        "How often each predictor was selected when the model was fitted to random halves of the "
-        "data."
-    )
+    caption = "How often each predictor was selected in fits to random halves of the data."
     return [
         Section("What would change with other samples"),
         Points(sentences),
