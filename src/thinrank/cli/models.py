@@ -30,8 +30,7 @@ from thinrank.tables.errors import check_names, did_you_mean, listed
 from thinrank.tables.read import read_cells
 from thinrank.tables.write import as_written, write_table
 
-FORMAT = "thinrank fit"
-"""Key of what the command stores with a model."""
+FORMAT = "thinrank fit"  # key of what the command stores with a model
 
 
 @dataclass(frozen=True)
@@ -313,8 +312,6 @@ def finite(value: Any) -> Any:
 
 
 FILE = "stability.csv"
-"""Name of the file."""
-
 _ABOUT = ("threshold", "n_resamples", "model")  # the same value in every row
 _NAMES = ("name", "predictor", "response")
 _TEXTS = ("axis", *_NAMES, "model")

@@ -207,8 +207,3 @@ def in_options(message: str, command: str = "") -> str:
         for phrase, plain in _PHRASES.items():
             told = told.replace(phrase, plain)
     return told
-
-
-def is_about_option(message: str) -> bool:
-    """Whether a message of the library says that an option has a value that cannot be used."""
-    return re.match(r"--[\w-]+(:| must) ", in_options(message)) is not None

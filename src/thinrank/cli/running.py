@@ -21,7 +21,7 @@ from typing import Annotated, Any, NoReturn, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from thinrank.cli.options import in_options, is_about_option, message_option
+from thinrank.cli.options import in_options, message_option
 
 # Exit codes. A failure is neither of options nor of data: a full disk, a missing library, an error
 # of ours. Usage has the code of typer and most programs; a closed pipe 128 plus SIGPIPE.
@@ -131,10 +131,7 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
 
 
 class CommandGroup(TyperGroup):
-    """Commands whose errors are one line on standard error, or JSON with ``--json``.
-
-    What a command returns is the JSON object.
-    """
+    """Commands that return JSON, and whose errors are one line on standard error, or JSON."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> NoReturn:
         """Run a command and exit; see typer."""
@@ -212,8 +209,8 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
         case ImportError():
             return FAILURE, str(error) or "ImportError"
         case ValueError():
-            code = USAGE if is_about_option(str(error)) else BAD_DATA
-            return code, in_options(str(error), output.command)
+            told = in_options(str(error), output.command)
+            return USAGE if re.match(r"--[\w-]+(:| must) ", told) else BAD_DATA, told
     where = "" if output.debug else "; --debug shows where"
     return FAILURE, f"{type(error).__name__}: {error}{where}"
 

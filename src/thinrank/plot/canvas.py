@@ -272,17 +272,14 @@ def write_instead(ax: Axes, message: str) -> Axes:
 def heat_map(
     ax: Axes, values: np.ndarray, limit: float, label: str = "", extend: str = "neither"
 ) -> None:
-    """Positive values in red, negative ones in blue, with a color bar.
-
-    Its label has a line per word, so that it fits beside few rows.
-    """
+    """Positive values in red, negative ones in blue, with a color bar."""
     look: Any = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "nearest"}
     image = ax.imshow(values, vmin=-limit, vmax=limit, **look)
     ax.tick_params(length=0)
     ax.spines[:].set_edgecolor(GRAY)
     figure: Any = ax.get_figure()
     bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, extend=extend)
-    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)
+    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)  # fits beside few rows
     bar.outline.set_visible(False)
 
 

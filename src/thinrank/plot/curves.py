@@ -52,11 +52,9 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     The chosen model has a star. The one-standard-error model, a ring, has the fewest predictors
     among the models whose error is at most one standard error above the least one.
 
-    Only the models of the last search are shown: the noise in the responses is estimated again
-    before each search, and scores before and after cannot be compared. The chosen model need not
-    be the lowest point. ``refit_rule`` may allow a larger error for fewer predictors, and with few
-    samples the best models are evaluated on further splits, too.
-    ``refit_rule="one_se"`` compares these again, so its choice may differ from the ring.
+    Only the last search is shown: scores of different searches cannot be compared. The chosen
+    model need not be the lowest point, nor the ring: ``refit_rule`` may allow a larger error for
+    fewer predictors, and with few samples the best models are compared on further splits, too.
 
     Parameters
     ----------

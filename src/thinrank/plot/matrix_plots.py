@@ -176,10 +176,7 @@ def _matrix_of(X: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
 def _order(
     flags: Sequence[np.ndarray], loadings: np.ndarray, most: int
 ) -> tuple[np.ndarray, list[range]]:
-    """Positions to show, block after block, and where the members of each block are among them.
-
-    A member of several blocks stands in the first one.
-    """
+    """Positions to show, block after block (of several the first), and the ranges of the blocks."""
     taken = np.zeros(len(flags[0]), dtype=bool)
     order: list[int] = []
     ranges = []

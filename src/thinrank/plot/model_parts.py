@@ -244,10 +244,7 @@ def _by_factors(model: Findings, rows: np.ndarray, columns: np.ndarray) -> _Laye
 
 
 def _by_signs(values: np.ndarray) -> _Layers:
-    """Orders in which positive edges are level and negative ones cross, and the edges.
-
-    They are the orders of the best approximation of rank 1.
-    """
+    """Orders in which positive edges are level and negative ones cross (of rank 1), and edges."""
     left, _, right = np.linalg.svd(values, full_matrices=False)
     down, across = np.argsort(-left[:, 0]), np.argsort(-right[0])
     return down, across, [values[np.ix_(down, across)]]
