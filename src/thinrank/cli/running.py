@@ -124,7 +124,7 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        # the matrices have no names, since data frames need an optional library
+        # a report passes matrices, without names
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.showwarning = show
         yield
@@ -138,13 +138,9 @@ class CommandGroup(TyperGroup):
         given = list(sys.argv[1:] if args is None else args)
         output = Output(json="--json" in given, debug="--debug" in given)
         options |= {"standalone_mode": False, "obj": output}
-
-        def run() -> Any:
-            with _warnings_as_notes(output):
-                return super(CommandGroup, self).main(args, *rest, **options)
-
+        run = functools.partial(super().main, args, *rest, **options)
         try:
-            with _interruptible(output):
+            with _interruptible(output), _warnings_as_notes(output):
                 code = _exit_code(run, output)
         except _Interruption:  # a second one, while the first was reported
             code = 128 + output.signal

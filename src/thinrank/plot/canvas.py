@@ -279,7 +279,7 @@ def heat_map(
     ax.spines[:].set_edgecolor(GRAY)
     figure: Any = ax.get_figure()
     bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, extend=extend)
-    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)  # fits beside few rows
+    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)  # narrow lines fit beside few rows
     bar.outline.set_visible(False)
 
 
