@@ -113,9 +113,7 @@ def fitted_model(est: Any) -> Findings:
     return Findings(est)
 
 
-def selected(
-    model: Findings, standardized: bool = True
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def selected(model: Findings, standardized: bool = True) -> tuple[np.ndarray, ...]:
     """The predictors in use, the responses with a coefficient, and the coefficients of these."""
     columns = np.flatnonzero(np.any(model.coefficients != 0, axis=0))
     values = model.standardized if standardized else model.coefficients

@@ -218,9 +218,9 @@ def path(
         ax.set_ylabel("strength (norm of standardized coefficients)")
     ax.set_xlabel(f"number of predictors{shown}")
     ax.axvline(result.chosen, color=GRAY, linestyle="--", linewidth=1, zorder=1)
-    where: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    look: Any = {"ha": "center", "color": GRAY, "fontsize": SMALL}
-    ax.annotate("chosen", (result.chosen, 1.0), xytext=(0, 2), **where, **look)
+    look: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    look |= {"ha": "center", "color": GRAY, "fontsize": SMALL}
+    ax.annotate("chosen", (result.chosen, 1.0), xytext=(0, 2), **look)
     canvas.open_frame(ax)
     return ax
 
@@ -262,9 +262,7 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y, truth = tr.datasets.make_two_way_sparse(random_state=0)
-    >>> est = tr.SparseReducedRankRegressor(8, 10, 10, solver="gdt").fit(X, Y)
+    {fit}
     >>> ax = tr.plot.convergence(est)
     >>> len(ax.lines[0].get_xdata()) == est.n_iter_
     True

@@ -135,7 +135,9 @@ def _draw_calibration(ax: Axes, pairs: Pairs) -> str:
     return text
 
 
-def _binned(predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
+def _binned(
+    predicted: np.ndarray, observed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean prediction, observed frequency and its standard error in ten bins of equal numbers."""
     parts = np.array_split(np.argsort(predicted, kind="stable"), min(10, len(predicted)))
     mean = np.asarray([predicted[part].mean() for part in parts])
