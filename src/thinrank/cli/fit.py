@@ -209,11 +209,7 @@ def progress_lines(
     first: float = 5.0,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Callable[[Any], None]:
-    """A callback of an estimator that writes a line now and then.
-
-    The first line comes after ``first`` seconds, and each pause is as long as all that went
-    before, so that a fit of an hour writes ten lines.
-    """
+    """A callback of an estimator that writes after ``first`` seconds, and each time they double."""
     from thinrank.tables.errors import counted
 
     began, pause, models = clock(), first, 0

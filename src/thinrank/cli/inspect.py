@@ -34,10 +34,7 @@ def _origin(model: SavedModel) -> list[str]:
     if model.record is None:
         return [f"{type(model.estimator).__name__}, saved by tr.save"]
     record, checksums = model.record, model.record["data"]["sha256"]
-    lines = [
-        f"command     {record['command']}",
-        f"version     thinrank {record['thinrank']}",
-    ]
+    lines = [f"command     {record['command']}", f"version     thinrank {record['thinrank']}"]
     for what, name in (("predictors", "x"), ("responses ", "y")):
         if checksums[name] is not None:
             file, here = Path(getattr(model.request, name)), Path.cwd()

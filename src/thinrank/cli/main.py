@@ -1,7 +1,7 @@
 """The ``thinrank`` command.
 
 A subcommand imports what it needs when it runs, so that ``thinrank --version`` and
-``thinrank --help`` load no study.
+``thinrank --help`` stay fast.
 """
 
 from __future__ import annotations
@@ -23,11 +23,7 @@ from thinrank.cli.rl import rl
 from thinrank.cli.running import CommandGroup, with_options
 from thinrank.cli.stability import stability
 
-app = typer.Typer(
-    help="Low-rank, row-sparse and column-sparse coefficient matrices.",
-    no_args_is_help=True,
-    cls=CommandGroup,
-)
+app = typer.Typer(no_args_is_help=True, cls=CommandGroup)
 command: Callable[..., Any]
 for command in (fit, predict, inspect, stability, report, demo, rl, calcium):
     app.command()(with_options(command))

@@ -30,8 +30,7 @@ from thinrank.tables.errors import check_names, did_you_mean, listed
 from thinrank.tables.read import read_cells
 from thinrank.tables.write import as_written, write_table
 
-FORMAT = "thinrank fit"
-"""Key of what the command stores with a model."""
+FORMAT = "thinrank fit"  # key of what the command stores with a model
 
 
 @dataclass(frozen=True)
@@ -280,10 +279,7 @@ def check_not_data(out: Path, model: SavedModel, *files: Path | None) -> None:
 
 
 def as_json(estimator: Any) -> dict[str, Any]:
-    """The findings of a fitted estimator.
-
-    Numbers that are not finite are None.
-    """
+    """The findings of a fitted estimator; numbers that are not finite are None."""
     summary = estimator.summary()
     predictors, responses = list(summary.predictor_names), list(summary.response_names)
     held_out = estimator.held_out_r2_
@@ -316,8 +312,6 @@ def finite(value: Any) -> Any:
 
 
 FILE = "stability.csv"
-"""Name of the file."""
-
 _ABOUT = ("threshold", "n_resamples", "model")  # the same value in every row
 _NAMES = ("name", "predictor", "response")
 _TEXTS = ("axis", *_NAMES, "model")

@@ -25,6 +25,8 @@ CORES = os.cpu_count() or 1
 reading_option = partial(typer.Option, rich_help_panel="Reading of files")
 model_option = partial(typer.Option, rich_help_panel="Model")
 message_option = partial(typer.Option, rich_help_panel="Messages")
+found_option = partial(reading_option, show_default="found")
+
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
@@ -37,8 +39,7 @@ FitX = Annotated[
     ),
 ]
 FitY = Annotated[
-    Path | None,
-    typer.Argument(metavar="[Y]", help="Responses of the fit.", show_default=False),
+    Path | None, typer.Argument(metavar="[Y]", help="Responses of the fit.", show_default=False)
 ]
 Seed = Annotated[int, model_option(min=0, help="Seed of random choices.")]
 Jobs = Annotated[
@@ -86,29 +87,20 @@ class Reading:
             help="More marks of missing cells: -999,unknown.", show_default="NA and others"
         ),
     ] = None
-    index: Annotated[
-        str | None, reading_option(help="Column with the names of the rows.", show_default="found")
-    ] = None
+    index: Annotated[str | None, found_option(help="Column with the names of the rows.")] = None
     no_index: Annotated[
         bool, reading_option("--no-index", help="Rows of X and Y are in the same order.")
     ] = False
     header: Annotated[
         bool | None,
-        reading_option(
-            "--header/--no-header",
-            help="Whether the first row has the names of the columns.",
-            show_default="found",
+        found_option(
+            "--header/--no-header", help="Whether the first row has the names of the columns."
         ),
     ] = None
-    delimiter: Annotated[
-        str | None, reading_option(help="Comma, semicolon, tab or pipe.", show_default="found")
-    ] = None
+    delimiter: Annotated[str | None, found_option(help="Comma, semicolon, tab or pipe.")] = None
     decimal: Annotated[
         str | None,
-        reading_option(
-            help="Decimal mark: point or comma. The other one may separate thousands.",
-            show_default="found",
-        ),
+        found_option(help="Decimal mark: point or comma. The other one may separate thousands."),
     ] = None
     encoding: Annotated[
         str | None,
@@ -215,8 +207,3 @@ def in_options(message: str, command: str = "") -> str:
         for phrase, plain in _PHRASES.items():
             told = told.replace(phrase, plain)
     return told
-
-
-def is_about_option(message: str) -> bool:
-    """Whether a message of the library says that an option has a value that cannot be used."""
-    return re.match(r"--[\w-]+(:| must) ", in_options(message)) is not None

@@ -53,11 +53,7 @@ def predict(
 
 
 def _predictions(estimator: Any, X: Any) -> dict[str, np.ndarray]:
-    """The predicted columns by name.
-
-    A response with categories has one column with the most probable category, and one column with
-    the probability of each.
-    """
+    """The predicted columns by name; of categories the most probable one, and all probabilities."""
     if hasattr(estimator, "predict_proba"):  # a classifier that was saved by ``tr.save``
         probabilities = np.asarray(estimator.predict_proba(X))
         titles = [f"probability={each}" for each in estimator.classes_]

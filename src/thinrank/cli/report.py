@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinrank.cli.options import FitX, FitY, Folder, check_output_file, option_error
+from thinrank.cli.options import FitX, FitY, Folder, Overwrite, check_output_file, option_error
 from thinrank.cli.running import JsonOutput, Output
 from thinrank.core.imports import import_optional
 
@@ -22,16 +22,10 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="File of the page.", show_default="report.html in the folder"
+            "--out", "-o", help="File.", show_default="report.html in the folder, replaced"
         ),
     ] = None,
-    overwrite: Annotated[
-        bool,
-        typer.Option(
-            "--overwrite",
-            help="Replace the file of --out; report.html in the folder is always replaced.",
-        ),
-    ] = False,
+    overwrite: Overwrite = False,
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     graphml: Annotated[
         Path | None,
@@ -64,6 +58,7 @@ def report(
         output.note(f"{table}, {remedy}")
         table = None
     command = None if saved.record is None else saved.record["command"]
+    files = [x or getattr(saved.request, "x", None), y or getattr(saved.request, "y", None)]
     report.write(
         saved.estimator,
         page,
@@ -73,7 +68,7 @@ def report(
         stability=table,
         command=command,
         title=title,
-        data_files=_files(saved, x, y),
+        data_files={Path(each).name: saved.estimator.n_samples_ for each in files if each},
         sample_names=None if data is None else data.sample_names,
     )
     output.show(f"The report is in {page}; open it in a browser")
@@ -81,12 +76,6 @@ def report(
         report.write_graphml(saved.estimator, graphml)
         output.show(f"The network is in {graphml}")
     return {"report": str(page), "with_data": data is not None, "with_stability": table is not None}
-
-
-def _files(model: SavedModel, x: Path | None, y: Path | None) -> dict[str, int] | None:
-    """The names of the files of the data, with the number of rows in the fit."""
-    names = [x or getattr(model.request, "x", None), y or getattr(model.request, "y", None)]
-    return {Path(name).name: model.estimator.n_samples_ for name in names if name} or None
 
 
 def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> TrainingData | None:

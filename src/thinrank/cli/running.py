@@ -21,16 +21,11 @@ from typing import Annotated, Any, NoReturn, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from thinrank.cli.options import in_options, is_about_option, message_option
+from thinrank.cli.options import in_options, message_option
 
-FAILURE = 1
-"""Something other than options and data: a full disk, a missing library, an error of ours."""
-USAGE = 2
-"""Options or arguments that cannot be used; the code of typer and most other programs."""
-BAD_DATA = 3
-"""Data that cannot be used."""
-CLOSED_PIPE = 141
-"""What reads standard output has ended: 128 plus the number of SIGPIPE, as of other programs."""
+# Exit codes. A failure is neither of options nor of data: a full disk, a missing library, an error
+# of ours. Usage has the code of typer and most programs; a closed pipe 128 plus SIGPIPE.
+FAILURE, USAGE, BAD_DATA, CLOSED_PIPE = 1, 2, 3, 141
 
 
 class UnusableArgumentError(Exception):
@@ -129,30 +124,23 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        # the matrices have no names, since data frames need an optional library
+        # a report passes matrices, without names
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.showwarning = show
         yield
 
 
 class CommandGroup(TyperGroup):
-    """Commands whose errors are one line on standard error, or JSON with ``--json``.
-
-    What a command returns is the JSON object.
-    """
+    """Commands that return JSON, and whose errors are one line on standard error, or JSON."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> NoReturn:
         """Run a command and exit; see typer."""
         given = list(sys.argv[1:] if args is None else args)
         output = Output(json="--json" in given, debug="--debug" in given)
         options |= {"standalone_mode": False, "obj": output}
-
-        def run() -> Any:
-            with _warnings_as_notes(output):
-                return super(CommandGroup, self).main(args, *rest, **options)
-
+        run = functools.partial(super().main, args, *rest, **options)
         try:
-            with _interruptible(output):
+            with _interruptible(output), _warnings_as_notes(output):
                 code = _exit_code(run, output)
         except _Interruption:  # a second one, while the first was reported
             code = 128 + output.signal
@@ -217,8 +205,8 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
         case ImportError():
             return FAILURE, str(error) or "ImportError"
         case ValueError():
-            code = USAGE if is_about_option(str(error)) else BAD_DATA
-            return code, in_options(str(error), output.command)
+            told = in_options(str(error), output.command)
+            return USAGE if re.match(r"--[\w-]+(:| must) ", told) else BAD_DATA, told
     where = "" if output.debug else "; --debug shows where"
     return FAILURE, f"{type(error).__name__}: {error}{where}"
 

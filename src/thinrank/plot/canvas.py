@@ -41,12 +41,19 @@ _LINE = 1.25  # height of a line of text, in font sizes
 
 NO_FACTORS = "The rank is 0: there are no factors."
 NO_COEFFICIENTS = "All coefficients are zero: no predictor was selected."
-# what docstrings have in place of {est} and {fit}, and before their examples
-_EST = """est : estimator
-        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`."""
-_FIT = """>>> import thinrank as tr
+# what docstrings have in place of words in braces, and before their examples
+_TEXTS = {
+    "{est}": """est : estimator
+        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.""",
+    "{decomposition}": """est : estimator
+        A fitted decomposition of a bare matrix, such as :class:`thinrank.SparseSVD`.""",
+    "{fit}": """>>> import thinrank as tr
     >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
-    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)"""
+    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)""",
+    "{matrix}": """>>> import numpy as np, thinrank as tr
+    >>> X = np.random.default_rng(0).standard_normal((60, 50))
+    >>> X[::6, ::5] += 4""",
+}
 _AX = """
     ax : Axes, Figure or None, default=None
         The Axes to draw in, or an empty figure, which gets the height that names need; None for a
@@ -64,7 +71,9 @@ Plot = TypeVar("Plot", bound=Callable[..., Any])
 def plot(draw: Plot) -> Plot:
     """A function that draws, with what all share: checks of numbers, fonts, parts of the text."""
     if draw.__doc__ is not None:  # python -OO removes it
-        text = draw.__doc__.replace("{est}", _EST).replace("{fit}", _FIT)
+        text = draw.__doc__
+        for word, told in _TEXTS.items():
+            text = text.replace(word, told)
         parameters, line, rest = text.partition("\n\n    Examples\n")
         draw.__doc__ = parameters + _AX + line.lstrip("\n") + rest
 
@@ -104,9 +113,7 @@ def fitted_model(est: Any) -> Findings:
     return Findings(est)
 
 
-def selected(
-    model: Findings, standardized: bool = True
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def selected(model: Findings, standardized: bool = True) -> tuple[np.ndarray, ...]:
     """The predictors in use, the responses with a coefficient, and the coefficients of these."""
     columns = np.flatnonzero(np.any(model.coefficients != 0, axis=0))
     values = model.standardized if standardized else model.coefficients
@@ -263,17 +270,14 @@ def write_instead(ax: Axes, message: str) -> Axes:
 def heat_map(
     ax: Axes, values: np.ndarray, limit: float, label: str = "", extend: str = "neither"
 ) -> None:
-    """Positive values in red, negative ones in blue, with a color bar.
-
-    Its label has a line per word, so that it fits beside few rows.
-    """
+    """Positive values in red, negative ones in blue, with a color bar."""
     look: Any = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "nearest"}
     image = ax.imshow(values, vmin=-limit, vmax=limit, **look)
     ax.tick_params(length=0)
     ax.spines[:].set_edgecolor(GRAY)
     figure: Any = ax.get_figure()
     bar = figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, extend=extend)
-    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)
+    bar.set_label(label.replace(" ", "\n"), fontsize=LARGE)  # narrow lines fit beside few rows
     bar.outline.set_visible(False)
 
 

@@ -52,11 +52,9 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     The chosen model has a star. The one-standard-error model, a ring, has the fewest predictors
     among the models whose error is at most one standard error above the least one.
 
-    Only the models of the last search are shown: the noise in the responses is estimated again
-    before each search, and scores before and after cannot be compared. The chosen model need not
-    be the lowest point. ``refit_rule`` may allow a larger error for fewer predictors, and with few
-    samples the best models are evaluated on further splits, too.
-    ``refit_rule="one_se"`` compares these again, so its choice may differ from the ring.
+    Only the last search is shown: scores of different searches cannot be compared. The chosen
+    model need not be the lowest point, nor the ring: ``refit_rule`` may allow a larger error for
+    fewer predictors, and with few samples the best models are compared on further splits, too.
 
     Parameters
     ----------
@@ -220,9 +218,9 @@ def path(
         ax.set_ylabel("strength (norm of standardized coefficients)")
     ax.set_xlabel(f"number of predictors{shown}")
     ax.axvline(result.chosen, color=GRAY, linestyle="--", linewidth=1, zorder=1)
-    where: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    look: Any = {"ha": "center", "color": GRAY, "fontsize": SMALL}
-    ax.annotate("chosen", (result.chosen, 1.0), xytext=(0, 2), **where, **look)
+    look: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    look |= {"ha": "center", "color": GRAY, "fontsize": SMALL}
+    ax.annotate("chosen", (result.chosen, 1.0), xytext=(0, 2), **look)
     canvas.open_frame(ax)
     return ax
 
@@ -264,9 +262,7 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
 
     Examples
     --------
-    >>> import thinrank as tr
-    >>> X, Y, truth = tr.datasets.make_two_way_sparse(random_state=0)
-    >>> est = tr.SparseReducedRankRegressor(8, 10, 10, solver="gdt").fit(X, Y)
+    {fit}
     >>> ax = tr.plot.convergence(est)
     >>> len(ax.lines[0].get_xdata()) == est.n_iter_
     True

@@ -29,9 +29,7 @@ def loadings(
 
     Parameters
     ----------
-    est : estimator
-        A fitted :class:`thinrank.SparsePCA`, :class:`thinrank.SparseSVD` or another decomposition
-        of a bare matrix.
+    {decomposition}
     max_columns : int, default=30
         Largest number of columns of the matrix shown: those with the largest loading on one of the
         components.
@@ -40,9 +38,7 @@ def loadings(
 
     Examples
     --------
-    >>> import numpy as np, thinrank as tr
-    >>> X = np.random.default_rng(0).standard_normal((60, 50))
-    >>> X[::6, ::5] += 4
+    {matrix}
     >>> ax = tr.plot.loadings(tr.SparseSVD().fit(X))
     >>> len(ax.get_yticklabels())
     10
@@ -56,22 +52,15 @@ def loadings(
 
 @canvas.plot
 def biclusters(
-    est: Any,
-    X: Any,
-    *,
-    max_rows: int = 300,
-    max_columns: int = 300,
-    ax: Axes | None = None,
+    est: Any, X: Any, *, max_rows: int = 300, max_columns: int = 300, ax: Axes | None = None
 ) -> Axes:
     """Draw a matrix with the rows and columns of its blocks first, and a frame around each block.
 
-    Positive entries are red, negative ones blue.
+    Positive entries are red, negative ones blue. With ``layers=True`` every layer has a block.
 
     Parameters
     ----------
-    est : estimator
-        A fitted :class:`thinrank.SparseSVD`, with ``layers=True`` for one block per layer, or
-        another decomposition of a bare matrix.
+    {decomposition}
     X : array, data frame or sparse matrix of shape (n_rows, n_columns)
         The matrix of fit. Missing cells are left white.
     max_rows, max_columns : int, default=300
@@ -80,9 +69,7 @@ def biclusters(
 
     Examples
     --------
-    >>> import numpy as np, thinrank as tr
-    >>> X = np.random.default_rng(0).standard_normal((60, 50))
-    >>> X[::6, ::5] += 4
+    {matrix}
     >>> svd = tr.SparseSVD(layers=True).fit(X)
     >>> ax = tr.plot.biclusters(svd, X)
     >>> len(ax.patches)
@@ -93,7 +80,6 @@ def biclusters(
     ax = canvas.axes_of(ax, 6.4, 5.4)
     if not U.shape[1]:
         return canvas.write_instead(ax, "The rank is 0: there are no blocks.")
-    # one block per layer if layers have rows and columns of their own
     layers = getattr(est, "layers", False)
     row_flags: Any = est.rows_ if layers else [U.any(axis=1)]
     column_flags: Any = est.columns_ if layers else [V.any(axis=1)]
@@ -129,9 +115,7 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
 
     Parameters
     ----------
-    est : estimator
-        A fitted :class:`thinrank.SparseSVD`, :class:`thinrank.SparsePCA` or another decomposition
-        of a bare matrix.
+    {decomposition}
     X : array, data frame or sparse matrix of shape (n_rows, n_columns)
         The matrix of fit. The means are subtracted if the estimator did so (``mean_``); missing
         cells are replaced by those of the decomposition.
@@ -140,9 +124,7 @@ def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> 
 
     Examples
     --------
-    >>> import numpy as np, thinrank as tr
-    >>> X = np.random.default_rng(0).standard_normal((60, 50))
-    >>> X[::6, ::5] += 4
+    {matrix}
     >>> ax = tr.plot.scree(tr.SparseSVD().fit(X), X)
     >>> ax.get_title()
     'rank 1'
@@ -194,10 +176,7 @@ def _matrix_of(X: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
 def _order(
     flags: Sequence[np.ndarray], loadings: np.ndarray, most: int
 ) -> tuple[np.ndarray, list[range]]:
-    """Positions to show, block after block, and where the members of each block are among them.
-
-    A member of several blocks stands in the first one.
-    """
+    """Positions to show, block after block (of several the first), and the ranges of the blocks."""
     taken = np.zeros(len(flags[0]), dtype=bool)
     order: list[int] = []
     ranges = []

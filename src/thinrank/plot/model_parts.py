@@ -198,10 +198,9 @@ def network(
     top = strongest(np.linalg.norm(values, axis=1), min(max_predictors, most))
     side = strongest(np.linalg.norm(values, axis=0), min(max_responses, most))
     if through == "factors":
-        layers = _by_factors(model, rows[top], columns[side])
+        down, across, edges = _by_factors(model, rows[top], columns[side])
     else:
-        layers = _by_signs(values[np.ix_(top, side)])
-    down, across, edges = layers
+        down, across, edges = _by_signs(values[np.ix_(top, side)])
     names = names_at(model.predictor_names, rows[top[down]])
     others = names_at(model.response_names, columns[side[across]])
     heights = [_heights(layer.shape[0]) for layer in edges] + [_heights(len(side))]
@@ -231,8 +230,8 @@ def network(
     return ax
 
 
+# orders of predictors and of responses, and the weights of the edges between the columns
 _Layers = tuple[np.ndarray, np.ndarray, list[np.ndarray]]
-"""Orders of predictors and of responses, and the weights of the edges between the columns."""
 
 
 def _by_factors(model: Findings, rows: np.ndarray, columns: np.ndarray) -> _Layers:
@@ -244,10 +243,7 @@ def _by_factors(model: Findings, rows: np.ndarray, columns: np.ndarray) -> _Laye
 
 
 def _by_signs(values: np.ndarray) -> _Layers:
-    """Orders in which positive edges are level and negative ones cross, and the edges.
-
-    They are the orders of the best approximation of rank 1.
-    """
+    """Orders in which positive edges are level and negative ones cross (of rank 1), and edges."""
     left, _, right = np.linalg.svd(values, full_matrices=False)
     down, across = np.argsort(-left[:, 0]), np.argsort(-right[0])
     return down, across, [values[np.ix_(down, across)]]

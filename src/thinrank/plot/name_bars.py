@@ -86,8 +86,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     Examples
     --------
     >>> import thinrank as tr
-    >>> X, Y, truth = tr.datasets.make_two_way_sparse(100, 20, 10, rank=1, row_sparsity=3,
-    ...                                               column_sparsity=5, random_state=0)
+    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
     >>> ax = tr.plot.discoveries(tr.inference.select_predictors(X, Y))
     >>> ax.get_xlabel()
     '−log₁₀ of the weighted p-value'

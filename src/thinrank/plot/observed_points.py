@@ -171,12 +171,8 @@ class Pairs:
                 f"response must be one of {known} or a position from 0 to {total - 1}, got "
                 f"{response!r}"
             )
-        return Pairs(
-            [self.names[i] for i in places],
-            self.observed[:, places],
-            self.predicted[:, places],
-            self.probability[places],
-        )
+        parts = (part[..., places] for part in (self.observed, self.predicted, self.probability))
+        return Pairs([self.names[i] for i in places], *parts)
 
 
 def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:

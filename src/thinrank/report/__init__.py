@@ -1,8 +1,4 @@
-"""Pages made from fitted models; nothing is fitted here.
-
-matplotlib comes with the extra ``report``. It is imported when a page is written, so this package
-can be imported without it.
-"""
+"""Pages made from fitted models; nothing is fitted here. Only writing one imports matplotlib."""
 
 from thinrank.report.calcium_movie import MovieAnalysis, write_movie_page
 from thinrank.report.graphml import write_graphml

@@ -21,9 +21,7 @@ from thinrank.core.imports import import_optional
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 7.2
-"""Width in inches of a figure that spans the page."""
-
+WIDTH = 7.2  # of a figure that spans the page, in inches
 # A plot of thousands of points takes more as SVG than the rest of a page; as PNG it does not.
 _MOST_BYTES = 300_000
 _DPI = 160  # sharp at the width of the page on a screen with two pixels per CSS pixel

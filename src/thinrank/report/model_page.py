@@ -1,8 +1,4 @@
-"""The report of a fitted model: what was found, what to distrust, how the model was chosen.
-
-A table has at most :data:`MOST_ROWS` rows, the strongest ones, and says when there are more, so
-that the page of a model with thousands of responses stays small enough to send.
-"""
+"""The report of a fitted model: what was found, what to distrust, how the model was chosen."""
 
 from __future__ import annotations
 
@@ -38,16 +34,9 @@ from thinrank.report.document import (
     picture,
 )
 from thinrank.selection.choice import last_search, standard_error
-from thinrank.selection.stability import (
-    AxisSummary,
-    remark,
-    stable_sentences,
-    unstable_sentences,
-)
+from thinrank.selection.stability import AxisSummary, remark, stable_sentences, unstable_sentences
 
-MOST_ROWS = 5000
-"""Largest number of rows of a table on the page."""
-
+MOST_ROWS = 5000  # of a table on the page
 _NAME_WIDTH = 120  # characters; longer names lose their middle
 _MOST_SEPARATE = 4  # responses with a plot of their own where they cannot share one
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
@@ -77,7 +66,9 @@ def write(
 
     The file needs no other file and no network, so it can be sent. It has what was found in words,
     tables that the reader can sort, filter and download, plots with captions, how the model was
-    chosen, what to distrust, and the versions. Nothing is fitted.
+    chosen, what to distrust, and the versions. Nothing is fitted. A table has at most 5,000 rows,
+    and plots show the strongest names; both say where there are more, so that the file stays below
+    about 10 MB.
 
     Parameters
     ----------
@@ -105,12 +96,6 @@ def write(
     -------
     path : Path
         The file.
-
-    Notes
-    -----
-    A table has at most 5,000 rows, the strongest ones, and plots show the strongest predictors and
-    responses; both say so where there are more. A plot that would be large as SVG is a PNG. The
-    file therefore stays below about 10 MB, whatever the size of the model.
 
     Examples
     --------
@@ -382,10 +367,7 @@ def _stability(table: Any, used: np.ndarray) -> list[Block]:
     if table is None:
         return []
     sentences = *stable_sentences(table, _shown), *unstable_sentences(table, used, _shown)
-    caption = (
-        "How often each predictor was selected when the model was fitted to random halves of the "
-        "data."
-    )
+    caption = "How often each predictor was selected in fits to random halves of the data."
     return [
         Section("What would change with other samples"),
         Points(sentences),
@@ -443,10 +425,7 @@ def _as_cell(value: Any, digits: int = 3) -> Cell:
 def _summary_table(
     summary: Summary, name: str, total: int, frequency: np.ndarray | None = None
 ) -> Table:
-    """A table of the summary, of which ``total`` is the number of rows in full.
-
-    ``frequency``: how often each predictor was selected in half-samples.
-    """
+    """A table of the summary, with ``total`` rows in full, and how often names were selected."""
     most = MOST_ROWS // max(2 * summary.rank, 1) if name == "loadings" else MOST_ROWS
     found = summary.table(name, most)
     if frequency is not None:

@@ -11,7 +11,6 @@ from thinrank.plot.canvas import axes_of
 from thinrank.report.document import Page, Section, Table, Text, drawing, picture
 
 HEADER = "task", "transitions", "episodes", "return of the log", "value of the policy"
-"""Columns of the table of tasks."""
 
 
 def write_policy_page(

@@ -1,7 +1,4 @@
-"""Tables from files: reading, rows that belong together, predictors and responses, and writing.
-
-Excel and Parquet files need optional libraries.
-"""
+"""Tables from files: reading, rows that belong together, predictors and responses, and writing."""
 
 from thinrank.tables.columns import read_table
 from thinrank.tables.errors import TableError

@@ -29,8 +29,7 @@ from thinrank.tables.read import (
     read_cells,
 )
 
-CATEGORIES = "multinomial"
-"""The family of responses that are categories."""
+CATEGORIES = "multinomial"  # the family of responses that are categories
 # A column with more categories, or fewer rows for each, must be called categorical by the user.
 _MANY, _ROWS_PER_CATEGORY = 20, 3
 _YES = ("yes", "y", "true", "t", "1", "positive", "pos", "+", "case", "present")

@@ -13,7 +13,6 @@ from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
 
 OUTPUT_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet", ".npy")
-"""Suffixes of the files that a table can be written to."""
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.,]*$)")
 
 

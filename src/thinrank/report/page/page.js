@@ -40,13 +40,6 @@
     heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
   }
 
-  function addSorting(table) {
-    Array.from(table.tHead.rows[0].cells).forEach((heading, column) => {
-      const name = heading.textContent;
-      heading.replaceChildren(button(name, () => sortBy(table, heading, column)));
-    });
-  }
-
   /* A name that begins like a formula gets a quote, so that a spreadsheet does not run it. */
   function field(cell) {
     if (cell.dataset.v !== undefined) return cell.dataset.v;
@@ -108,7 +101,9 @@
   }
 
   for (const table of document.querySelectorAll("table[data-sortable]")) {
-    addSorting(table);
+    Array.from(table.tHead.rows[0].cells).forEach((heading, column) => {
+      heading.replaceChildren(button(heading.textContent, () => sortBy(table, heading, column)));
+    });
     addFilter(table, table.parentElement);
   }
   for (const bar of document.querySelectorAll("[data-choices]")) addChoices(bar);
