@@ -26,7 +26,7 @@ from thinrank.core.factors import Factors
 from thinrank.core.imports import import_optional
 from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
-from thinrank.estimators.description import described, observed_r2
+from thinrank.estimators.description import as_numbers, described, observed_r2
 from thinrank.estimators.fit import SIZES, Found, fit_data, whole_fit
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import (
@@ -52,19 +52,44 @@ if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
 
 
-class FactorModel(TransformerMixin, BaseEstimator):
-    """Coefficients, supports, latent factors and linear predictors of a fit.
+class Factored(BaseEstimator):
+    """An estimator of a matrix Θ, ``factors_``, from data that may be sparse."""
 
-    They come from ``factors_`` and ``intercept_``.
+    factors_: Factors
 
-    The ``fit`` method of a subclass must call :meth:`_keep`. Predictors that are always kept have
-    coefficients of their own, ``kept_coef_``, in addition to those of ``factors_``.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def rank_(self) -> int:
+        """Rank of Θ."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
+
+    @property
+    def row_support_(self) -> np.ndarray:
+        """Sorted indices of the rows of Θ (predictors in a regression) that are not zero."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.row_support)
+
+    @property
+    def column_support_(self) -> np.ndarray:
+        """Sorted indices of the columns of Θ (responses in a regression) that are not zero."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.column_support)
+
+
+class FactorModel(TransformerMixin, Factored):
+    """Coefficients, latent factors and linear predictors of a fit, which calls :meth:`_keep`.
+
+    Predictors that are always kept have coefficients of their own, ``kept_coef_``.
     """
 
     fit_intercept: bool
     standardize: bool
 
-    factors_: Factors
     factor_means_: Any
     kept_: np.ndarray
     kept_coef_: Any
@@ -73,7 +98,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self, "impute", None) is not None
         return tags
 
@@ -126,27 +150,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
         if len(self.kept_):
             theta = arrays.put_rows(theta, *self._kept_rows())
         return theta[:, 0] if self._single_target else theta.T
-
-    @property
-    def rank_(self) -> int:
-        """Rank of the coefficients."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.rank
-
-    @property
-    def row_support_(self) -> np.ndarray:
-        """Sorted indices of the predictors in use, without those that are always kept."""
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.row_support)
-
-    @property
-    def column_support_(self) -> np.ndarray:
-        """Sorted indices of the responses that are predicted by more than their mean.
-
-        With predictors that are always kept: by more than these.
-        """
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.column_support)
 
     def _kept_rows(self) -> tuple[Array, Array]:
         """Indices of the predictors that are always kept, and their rows of coefficients."""
@@ -299,7 +302,7 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         """
         y = plain_responses(y)
         truth = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y, dtype=np.float64)
-        predicted = arrays.to_numpy(self.predict(X)).astype(np.float64)
+        predicted = as_numbers(self.predict(X))
         return observed_r2(truth, predicted, sample_weight)
 
 
