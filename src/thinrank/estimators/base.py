@@ -114,10 +114,7 @@ class FactorModel(TransformerMixin, Factored):
     def _keep(
         self, result: FitResult, data: TrainingData, single_target: bool, names: Any = None
     ) -> None:
-        """Store a fit, and what describes it, in the user's units.
-
-        ``names`` are those of the responses. Baselines have no sizes, status and history.
-        """
+        """Store a fit and what describes it, in the user's units; baselines have no sizes."""
         intercept, kept_coef, kept = result.intercept, result.kept_coef, data.kept
         if kept_coef is None:
             kept_coef = arrays.zeros((intercept.shape[0], len(kept)), like=intercept)
@@ -141,10 +138,7 @@ class FactorModel(TransformerMixin, Factored):
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y.
-
-        They are computed from ``factors_`` and ``kept_coef_`` at each call.
-        """
+        """Coefficients, (n_targets, n_features), or (n_features,) for a one-dimensional Y."""
         check_is_fitted(self, "factors_")
         theta = self.factors_.theta
         if len(self.kept_):
@@ -399,10 +393,7 @@ class SelectedModel(FactorModel):
     def _responses(
         self, design: Design, y: Any, names: Any, entry_weight: Any, offset: Any = None
     ) -> tuple[Any, bool, Responses | None]:
-        """The responses as a matrix, whether y was a vector, and what least squares does not need.
-
-        The latter is None for complete responses of equal weights under squared errors.
-        """
+        """Y as a matrix, whether y was a vector, and what plain least squares does not need."""
         raise NotImplementedError
 
     def _grid(self) -> Sequence[Sequence[Any] | None] | None:

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def described(
     data: TrainingData, result: FitResult, kept_coef: Array, *, center: bool, standardize: bool
 ) -> dict[str, Any]:
-    """The attributes of an estimator that describe a fit, in the units of the user.
-
-    Shapes: ``kept_coef`` (n_targets, n_kept).
-    """
+    """Attributes that describe a fit, in the user's units; ``kept_coef``: (n_targets, n_kept)."""
     design, weight, kept = data.design, data.sample_weight, data.kept
     scales = _scales(data, result, center, standardize)
     scale = arrays.from_numpy(scales.canonical, result.factors.V)
@@ -65,11 +62,7 @@ def described(
 
 
 def _deviations(design: Design, weight: Array | None, used: np.ndarray, center: bool) -> np.ndarray:
-    """Standard deviations of the predictors.
-
-    For operators and other designs, whose columns may be expensive, only of those in use; nan for
-    the others.
-    """
+    """Standard deviations of the predictors; nan for unused ones whose columns may be expensive."""
     if not isinstance(design, (Dense, Sparse)):
         out = np.full(design.shape[1], np.nan)
         if len(used):
@@ -97,13 +90,11 @@ class _Canonical(NamedTuple):
 def _canonical(
     factors: Factors, data: TrainingData, moments: BlockForm | None, scale: Array, center: bool
 ) -> _Canonical:
-    """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
+    """Rotate Θ = UVᵀ to the singular value decomposition of the scaled fit XΘ·diag(1/scale).
 
-    The columns of XU (centered) become orthogonal and ordered by decreasing variance, and those of
-    V, with rows divided by ``scale``, orthonormal. In each of the latter the entry of largest
-    absolute value is positive. This is the singular value decomposition of the scaled fit
-    XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero. Without the
-    rows of X it is computed from ``moments``.
+    The factors then do not depend on how Θ was computed, nor on the units of X: the columns of XU
+    (centered) are orthogonal and ordered by decreasing variance, those of diag(1/scale)·V are
+    orthonormal, with a positive largest entry. Without the rows of X it is from ``moments``.
     """
     design, weight, rows = data.design, data.sample_weight, factors.row_support
     if factors.rank == 0:
@@ -205,11 +196,9 @@ def _explained(
     kept: Array | None,
     center: bool,
 ) -> tuple[np.ndarray, float]:
-    """Share that a fit explains of each response, and that its factors explain of all.
+    """Share that a fit explains of each response, nan for constant ones, and its factors of all.
 
-    The share of a response is that of its squares or deviance; nan for constant responses. The
-    categories of one response have the same value, that of the response. Shapes: ``left``
-    (n_targets,), ``kept`` (n_samples, n_kept).
+    Shapes: ``left`` (n_targets,), ``kept`` (n_samples, n_kept).
     """
     left = by_block(family, left)
     live, without = scales.totals > 0, scales.totals
@@ -282,10 +271,7 @@ def _gains(data: TrainingData, fit: _Canonical) -> np.ndarray:
 
 
 def _errors(data: TrainingData, family: Family | None, linear: Array) -> np.ndarray:
-    """Squared errors, or half deviances, summed over the rows; of shape (n_targets,).
-
-    ``linear`` has the fitted values, or the linear predictors without the offset.
-    """
+    """Squared errors, or half deviances, of each response; ``linear`` is without the offset."""
     weights = data.weights
     if family is None:
         value = (data.Y - linear) ** 2

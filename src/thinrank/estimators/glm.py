@@ -298,11 +298,6 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankGLM`. The classes of a vector of labels have the same R², the
         share of the deviance, and scales are 1.
 
-    Warns
-    -----
-    thinrank.core.warnings.SelectionWarning
-        As in :class:`SparseReducedRankGLM`.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -280,10 +280,7 @@ def text_table(
     *,
     lists: bool = False,
 ) -> list[str]:
-    """Lines of a table with aligned columns, at most 80 characters wide.
-
-    ``lists`` says whether cells that are too long are lists of names.
-    """
+    """Lines of an aligned table, 80 characters wide; ``lists``: cells are lists of names."""
     table = [list(headers), *(list(row) for row in rows)]
     wide = [max(len(row[j]) for row in table) for j in range(len(headers))]
     texts = [j for j in range(len(headers)) if j not in numbers]

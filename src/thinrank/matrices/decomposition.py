@@ -48,7 +48,9 @@ class Decomposition(Factored):
         """Store balanced factors and their singular vectors, with signs by rule."""
         self.singular_values_ = arrays.to_numpy(arrays.column_norms_squared(factors.U))
         root = arrays.from_numpy(self.singular_values_**0.5, factors.U)
-        left, right = positive_largest(factors.U / root, factors.V / root)
+        left, right = factors.U / root, factors.V / root
+        signs = signs_of_largest(right)
+        left, right = left * signs, right * signs
         self.left_vectors_, self.components_ = left, right.T
         self.factors_ = Factors(left * root, right * root)
 
@@ -122,17 +124,8 @@ class Components(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decompositio
         return rows
 
 
-def positive_largest(left: Array, right: Array) -> tuple[Array, Array]:
-    """Change the signs of pairs of vectors so that the largest entry on the right is positive."""
-    signs = signs_of_largest(right)
-    return left * signs, right * signs
-
-
 def check_numbers(estimator: BaseEstimator, name: str, X: Any, **options: Any) -> Any:
-    """A matrix with missing numbers as an array of NumPy or a sparse matrix of floats.
-
-    ``options`` are those of scikit-learn's ``validate_data``.
-    """
+    """A matrix with missing numbers as an array of NumPy or a sparse matrix of floats."""
     if arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic)):
         X = arrays.to_numpy(arrays.as_float_array(X))
     X = without_mask(X)

@@ -90,11 +90,11 @@ def choose_components(
     shared: bool = True,
     seed: int = 0,
 ) -> Choice:
-    """Choose the number of components, the number of features, or both.
+    """Choose the number of components, the number of features, or both: those that are None.
 
-    ``rank``: None to choose it, at most 20. ``features``: None to choose it. ``least_share``: what
-    a further feature must add, of what features explain on average: data sets of correlated
-    features lose those that add little; where few of many matter it has hardly any effect.
+    ``least_share`` is what a further feature must add, of what features explain on average: data
+    sets of correlated features lose those that add little; where few of many matter it has hardly
+    any effect.
     """
     n, p = design.shape
     limit = min(rank or _MAX_RANK, p if features is None or not shared else features)

@@ -194,13 +194,10 @@ def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 
 def find_layer(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Factors | None:
-    """The layer of largest gain that alternating thresholding reaches from several starting points.
+    """The layer d·uvᵀ of largest gain that alternating thresholding reaches, from singular vectors.
 
-    The gain is d² less what its rows and columns would contribute to it if they were noise. The
-    starting points are leading right singular vectors.
-
-    Shapes: ``A`` (n_rows, n_columns). The layer d·uvᵀ as balanced factors; None if nothing stands
-    out.
+    The gain is d² less what its rows and columns would contribute to it if they were noise. None if
+    nothing stands out.
     """
     price = _PRICE * arrays.norm(A.column_norms()) ** 2 / (A.shape[0] * A.shape[1])
     start = as_numbers(singular_triplets(A, _STARTS, quick=True)[2])
@@ -399,15 +396,13 @@ def discover(
 ) -> Discovery:
     """Find layers, each in what the earlier ones leave of the matrix.
 
-    If a size is None, this happens where all noise has the same scale (:func:`equalized`).
+    If a size is None, this happens where all noise has the same scale (:func:`equalized`). With
+    ``rank`` or ``background`` None data that were left out decide.
 
     If no further layer is found, a component to which most rows and columns contribute may hide
     it, such as the means of the columns or a common factor of the noise. Such components are
     removed, as long as data that were left out show that they are there. Matrices in which most
     cells are zero have no such components.
-
-    Shapes: ``A`` (n_rows, n_columns). ``rank``: None if data that were left out decide.
-    ``background``: None if data that were left out decide.
     """
     layers: list[Factors] = []
     tried: list[tuple[float, Evidence | None]] = []

@@ -12,9 +12,10 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, standardize
+from thinrank.estimators.description import signs_of_largest
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix
-from thinrank.matrices.decomposition import Components, positive_largest
+from thinrank.matrices.decomposition import Components
 from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support
 from thinrank.minimize import seed_from
@@ -119,7 +120,6 @@ class SparsePCA(Components):
     random_state: Any = None
 
     def _stored_shapes(self) -> dict[str, Any]:
-        """Shapes of the fitted attributes, which ``tr.load`` checks."""
         features, rank = self.factors_.shape[1], self.factors_.rank
         return {
             **super()._stored_shapes(),
@@ -229,7 +229,7 @@ class SparsePCA(Components):
     def _keep(self, moved: Standardization, V: Array, Q: Array) -> None:
         """Store the fitted attributes for directions V, orthogonalised from first to last as Q."""
         xp = arrays.namespace(V)
-        V, _ = positive_largest(V, V)
+        V = V * signs_of_largest(V)
         n = moved.design.shape[0]
         rank = Q.shape[1]
         # the weights of the least squares fit; V itself if it is orthonormal

@@ -133,7 +133,6 @@ class SparseSVD(BiclusterMixin, Components):
     verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
-        """Shapes of the fitted attributes, which ``tr.load`` checks."""
         rows, rank = self.factors_.shape[0], self.factors_.rank
         own = {"left_vectors_": (rows, rank), "singular_values_": (rank,)}
         return {**super()._stored_shapes(), **own}
