@@ -161,7 +161,6 @@ class FactorModel(TransformerMixin, Factored):
         Returns
         -------
         ndarray of str
-            As many names as ``rank_``.
         """
         check_is_fitted(self, "factors_")
         return np.asarray([f"factor{j + 1}" for j in range(self.rank_)], dtype=object)
@@ -177,10 +176,7 @@ class FactorModel(TransformerMixin, Factored):
         return linear
 
     def transform(self, X: Any) -> Array:
-        """Compute the factors, of which the fitted responses are linear combinations.
-
-        They are the scores X @ U minus their means over the training rows (without intercept,
-        X @ U), which are orthogonal in the training rows and ordered by decreasing variance.
+        """Compute the factors, X @ U minus ``factor_means_``.
 
         Parameters
         ----------
@@ -190,7 +186,6 @@ class FactorModel(TransformerMixin, Factored):
         Returns
         -------
         array of shape (n_samples, rank)
-            Factors.
         """
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U - self.factor_means_
@@ -273,7 +268,6 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         Returns
         -------
         array of shape (n_samples, n_targets), or (n_samples,) if Y was one-dimensional
-            Predicted responses.
         """
         linear = self._linear(X)
         return linear[:, 0] if self._single_target else linear
@@ -360,7 +354,6 @@ class SelectedModel(FactorModel):
         Returns
         -------
         self
-            The fitted estimator.
         """
         self._fit(X, y, sample_weight, groups, entry_weight=entry_weight)
         return self

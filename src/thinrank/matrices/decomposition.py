@@ -87,7 +87,6 @@ class Components(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decompositio
         Returns
         -------
         array of shape (n_rows, rank)
-            Scores.
         """
         check_is_fitted(self, "components_")
         return self._scores(check_new_X(self, X))

@@ -141,13 +141,12 @@ class SparsePCA(Components):
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
             Data. Sparse matrices are centered implicitly.
-        y : None, default=None
+        y : None
             Ignored.
 
         Returns
         -------
-        SparsePCA
-            The fitted estimator.
+        self
         """
         with whole_fit(self, X=X):
             design = check_matrix(self, X)

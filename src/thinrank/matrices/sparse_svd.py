@@ -19,7 +19,7 @@ from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Dense, Sparse
-from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.fit import SIZES, whole_fit
 from thinrank.estimators.validation import check_matrix
 from thinrank.matrices.decomposition import BLOCK_ENTRIES, Components
 from thinrank.matrices.given_sizes import nearest
@@ -166,8 +166,7 @@ class SparseSVD(BiclusterMixin, Components):
             if self.layers:
                 sizes = [np.count_nonzero(x, axis=1).tolist() for x in (self.rows_, self.columns_)]
             self.search_, self.background_ = _table(found), found.background
-            names = "rank", "row_sparsity", "column_sparsity"
-            self.best_params_ = dict(zip(names, (self.rank_, *sizes), strict=True))
+            self.best_params_ = dict(zip(SIZES, (self.rank_, *sizes), strict=True))
             self._n_features_out = self.rank_
         return self
 
