@@ -85,7 +85,9 @@ class GraphSizes:
     everywhere: np.ndarray
 
 
-def splits(pairs: Pairs, seed: int) -> Iterator[tuple[Pairs, *tuple[np.ndarray, ...]]]:
+def splits(
+    pairs: Pairs, seed: int
+) -> Iterator[tuple[Pairs, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Training pairs and, for each part, its pairs with values and weights.
 
     In a sparse matrix the stored entries of a part are removed and the others are multiplied by
