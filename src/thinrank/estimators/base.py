@@ -26,7 +26,7 @@ from thinrank.core.factors import Factors
 from thinrank.core.imports import import_optional
 from thinrank.designs import Dense
 from thinrank.designs.blocks import RowBlocks
-from thinrank.estimators.description import described, observed_r2
+from thinrank.estimators.description import as_numbers, described, observed_r2
 from thinrank.estimators.fit import SIZES, Found, fit_data, whole_fit
 from thinrank.estimators.problem import FitResult, TrainingData
 from thinrank.estimators.validation import (
@@ -52,19 +52,44 @@ if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
 
 
-class FactorModel(TransformerMixin, BaseEstimator):
-    """Coefficients, supports, latent factors and linear predictors of a fit.
+class Factored(BaseEstimator):
+    """An estimator of a matrix Θ, ``factors_``, from data that may be sparse."""
 
-    They come from ``factors_`` and ``intercept_``.
+    factors_: Factors
 
-    The ``fit`` method of a subclass must call :meth:`_keep`. Predictors that are always kept have
-    coefficients of their own, ``kept_coef_``, in addition to those of ``factors_``.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def rank_(self) -> int:
+        """Rank of Θ."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
+
+    @property
+    def row_support_(self) -> np.ndarray:
+        """Sorted indices of the rows of Θ (predictors in a regression) that are not zero."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.row_support)
+
+    @property
+    def column_support_(self) -> np.ndarray:
+        """Sorted indices of the columns of Θ (responses in a regression) that are not zero."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.column_support)
+
+
+class FactorModel(TransformerMixin, Factored):
+    """Coefficients, latent factors and linear predictors of a fit, which calls :meth:`_keep`.
+
+    Predictors that are always kept have coefficients of their own, ``kept_coef_``.
     """
 
     fit_intercept: bool
     standardize: bool
 
-    factors_: Factors
     factor_means_: Any
     kept_: np.ndarray
     kept_coef_: Any
@@ -73,7 +98,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self, "impute", None) is not None
         return tags
 
@@ -90,10 +114,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
     def _keep(
         self, result: FitResult, data: TrainingData, single_target: bool, names: Any = None
     ) -> None:
-        """Store a fit, and what describes it, in the user's units.
-
-        ``names`` are those of the responses. Baselines have no sizes, status and history.
-        """
+        """Store a fit and what describes it, in the user's units; baselines have no sizes."""
         intercept, kept_coef, kept = result.intercept, result.kept_coef, data.kept
         if kept_coef is None:
             kept_coef = arrays.zeros((intercept.shape[0], len(kept)), like=intercept)
@@ -117,36 +138,12 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y.
-
-        They are computed from ``factors_`` and ``kept_coef_`` at each call.
-        """
+        """Coefficients, (n_targets, n_features), or (n_features,) for a one-dimensional Y."""
         check_is_fitted(self, "factors_")
         theta = self.factors_.theta
         if len(self.kept_):
             theta = arrays.put_rows(theta, *self._kept_rows())
         return theta[:, 0] if self._single_target else theta.T
-
-    @property
-    def rank_(self) -> int:
-        """Rank of the coefficients."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.rank
-
-    @property
-    def row_support_(self) -> np.ndarray:
-        """Sorted indices of the predictors in use, without those that are always kept."""
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.row_support)
-
-    @property
-    def column_support_(self) -> np.ndarray:
-        """Sorted indices of the responses that are predicted by more than their mean.
-
-        With predictors that are always kept: by more than these.
-        """
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.column_support)
 
     def _kept_rows(self) -> tuple[Array, Array]:
         """Indices of the predictors that are always kept, and their rows of coefficients."""
@@ -164,7 +161,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            As many names as ``rank_``.
         """
         check_is_fitted(self, "factors_")
         return np.asarray([f"factor{j + 1}" for j in range(self.rank_)], dtype=object)
@@ -180,10 +176,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         return linear
 
     def transform(self, X: Any) -> Array:
-        """Compute the factors, of which the fitted responses are linear combinations.
-
-        They are the scores X @ U minus their means over the training rows (without intercept,
-        X @ U), which are orthogonal in the training rows and ordered by decreasing variance.
+        """Compute the factors, X @ U minus ``factor_means_``.
 
         Parameters
         ----------
@@ -193,7 +186,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples, rank)
-            Factors.
         """
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U - self.factor_means_
@@ -276,7 +268,6 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         Returns
         -------
         array of shape (n_samples, n_targets), or (n_samples,) if Y was one-dimensional
-            Predicted responses.
         """
         linear = self._linear(X)
         return linear[:, 0] if self._single_target else linear
@@ -299,7 +290,7 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         """
         y = plain_responses(y)
         truth = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y, dtype=np.float64)
-        predicted = arrays.to_numpy(self.predict(X)).astype(np.float64)
+        predicted = as_numbers(self.predict(X))
         return observed_r2(truth, predicted, sample_weight)
 
 
@@ -363,7 +354,6 @@ class SelectedModel(FactorModel):
         Returns
         -------
         self
-            The fitted estimator.
         """
         self._fit(X, y, sample_weight, groups, entry_weight=entry_weight)
         return self
@@ -396,10 +386,7 @@ class SelectedModel(FactorModel):
     def _responses(
         self, design: Design, y: Any, names: Any, entry_weight: Any, offset: Any = None
     ) -> tuple[Any, bool, Responses | None]:
-        """The responses as a matrix, whether y was a vector, and what least squares does not need.
-
-        The latter is None for complete responses of equal weights under squared errors.
-        """
+        """Y as a matrix, whether y was a vector, and what plain least squares does not need."""
         raise NotImplementedError
 
     def _grid(self) -> Sequence[Sequence[Any] | None] | None:

@@ -38,13 +38,10 @@ class SparseReducedRankRegressorCV(SelectedRegressor):
         Ridges to choose from; None for 0 and 22 values between 1e-5 and 100 times the
         mean curvature of the loss.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
-        The splits. An integer is the number of folds of a random partition, whose seed comes from
-        ``random_state``; with at most 500 rows the best models are evaluated on one or two further
-        partitions, too. A splitter or an iterable is used without further partitions; use
-        ``PredefinedSplit`` for a validation set.
+        The splits, as in :class:`SparseReducedRankRegressor`; with further partitions of an
+        integer only the best models are evaluated. Use ``PredefinedSplit`` for a validation set.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
-        Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
-        needs at least two splits.
+        As in :class:`SparseReducedRankRegressor`; "one_se" needs at least two splits.
     loss, always_keep, impute, standardize, solver, exchange, start, fit_intercept, max_iter, tol, \
 random_state, n_jobs, verbose, callback
         As in :class:`SparseReducedRankRegressor`.
@@ -75,11 +72,6 @@ feature_scale_, target_scale_, warnings_, search_, n_passes_, n_iter_, status_, 
 imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
 
-    Warns
-    -----
-    thinrank.core.warnings.SelectionWarning
-        In the same cases as :class:`SparseReducedRankRegressor`.
-
     Examples
     --------
     >>> import thinrank as tr
@@ -87,8 +79,6 @@ imputed_means_, feature_categories_, n_features_in_, feature_names_in_, target_n
     >>> est = tr.SparseReducedRankRegressorCV(cv=5).fit(X, Y)
     >>> sorted(est.best_params_)
     ['column_sparsity', 'exchange', 'rank', 'ridge', 'row_sparsity']
-    >>> bool((est.row_support_ == truth.row_support).all())
-    True
     """
 
     ranks: Sequence[int] | None = None

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def described(
     data: TrainingData, result: FitResult, kept_coef: Array, *, center: bool, standardize: bool
 ) -> dict[str, Any]:
-    """The attributes of an estimator that describe a fit, in the units of the user.
-
-    Shapes: ``kept_coef`` (n_targets, n_kept).
-    """
+    """Attributes that describe a fit, in the user's units; ``kept_coef``: (n_targets, n_kept)."""
     design, weight, kept = data.design, data.sample_weight, data.kept
     scales = _scales(data, result, center, standardize)
     scale = arrays.from_numpy(scales.canonical, result.factors.V)
@@ -51,7 +48,7 @@ def described(
         used = np.union1d(arrays.to_numpy(found.factors.row_support), kept).astype(np.int64)
         own = _deviations(design, weight, used, center)
     else:
-        own = to_float(feature_scale)
+        own = as_numbers(feature_scale)
     return {
         "factors_": found.factors,
         "factor_means_": found.means,
@@ -65,18 +62,14 @@ def described(
 
 
 def _deviations(design: Design, weight: Array | None, used: np.ndarray, center: bool) -> np.ndarray:
-    """Standard deviations of the predictors.
-
-    For operators and other designs, whose columns may be expensive, only of those in use; nan for
-    the others.
-    """
+    """Standard deviations of the predictors; nan for unused ones whose columns may be expensive."""
     if not isinstance(design, (Dense, Sparse)):
         out = np.full(design.shape[1], np.nan)
         if len(used):
             columns = Dense(design.columns(arrays.indices(used, design.prototype)))
             out[used] = _deviations(columns, weight, used, center)
         return out
-    return to_float(standardize(design, sample_weight=weight, center=center).scale)
+    return as_numbers(standardize(design, sample_weight=weight, center=center).scale)
 
 
 # ---------------------------------------------------------------------- canonical factors
@@ -97,13 +90,11 @@ class _Canonical(NamedTuple):
 def _canonical(
     factors: Factors, data: TrainingData, moments: BlockForm | None, scale: Array, center: bool
 ) -> _Canonical:
-    """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
+    """Rotate Θ = UVᵀ to the singular value decomposition of the scaled fit XΘ·diag(1/scale).
 
-    The columns of XU (centered) become orthogonal and ordered by decreasing variance, and those of
-    V, with rows divided by ``scale``, orthonormal. In each of the latter the entry of largest
-    absolute value is positive. This is the singular value decomposition of the scaled fit
-    XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero. Without the
-    rows of X it is computed from ``moments``.
+    The factors then do not depend on how Θ was computed, nor on the units of X: the columns of XU
+    (centered) are orthogonal and ordered by decreasing variance, those of diag(1/scale)·V are
+    orthonormal, with a positive largest entry. Without the rows of X it is from ``moments``.
     """
     design, weight, rows = data.design, data.sample_weight, factors.row_support
     if factors.rank == 0:
@@ -148,18 +139,15 @@ def _turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array
     basis, triangle = arrays.namespace(factors.V).linalg.qr(factors.columns_in_use / own)
     _, values, right = linalg.svd(root @ triangle.T)
     vectors, turn = basis @ right.T, triangle.T @ right.T
-    signs = _signs(vectors)
+    signs = signs_of_largest(vectors)
     turn, V = turn * signs, vectors * signs * own
     V = V if every else arrays.scatter_rows(V, columns, factors.shape[1])
     U = factors.rows_in_use @ turn
-    return Factors.on_rows(U, rows, factors.shape[0], V), turn, to_float(values) ** 2
+    return Factors.on_rows(U, rows, factors.shape[0], V), turn, as_numbers(values) ** 2
 
 
-def _signs(columns: Array) -> Array:
-    """For each column the sign of its entry of largest absolute value.
-
-    Of entries that are equal up to rounding the first one counts.
-    """
+def signs_of_largest(columns: Array) -> Array:
+    """Sign of the largest entry of each column, of the first if some are equal up to rounding."""
     numbers = arrays.to_numpy(columns)
     peaks = np.argmax(arrays.half_the_digits(np.abs(numbers)), axis=0)
     signs = np.sign(numbers[peaks, np.arange(numbers.shape[1])])
@@ -189,10 +177,10 @@ def _scales(data: TrainingData, result: FitResult, center: bool, standardize: bo
     xp, weights, k = arrays.namespace(data.Y), data.weights, data.Y.shape[1]
     values, curvature = _without_predictors(data, family, None, center)
     number = data.Y.shape[0] if weights is None else xp.sum(data.Y * 0 + weights, axis=0)
-    information = to_float(xp.sum(curvature, axis=0) / number)
+    information = as_numbers(xp.sum(curvature, axis=0) / number)
     unit = 1 / np.sqrt(np.maximum(information, np.finfo(np.float64).tiny ** 0.5))
     have_units = family.units_of(k)
-    totals = to_float(values)
+    totals = as_numbers(values)
     if data.offset is None:  # with offsets a constant response has a deviance
         totals = np.where(squares > 0, totals, 0.0)
     deviations = np.where(have_units, deviations, 1.0)
@@ -208,11 +196,9 @@ def _explained(
     kept: Array | None,
     center: bool,
 ) -> tuple[np.ndarray, float]:
-    """Share that a fit explains of each response, and that its factors explain of all.
+    """Share that a fit explains of each response, nan for constant ones, and its factors of all.
 
-    The share of a response is that of its squares or deviance; nan for constant responses. The
-    categories of one response have the same value, that of the response. Shapes: ``left``
-    (n_targets,), ``kept`` (n_samples, n_kept).
+    Shapes: ``left`` (n_targets,), ``kept`` (n_samples, n_kept).
     """
     left = by_block(family, left)
     live, without = scales.totals > 0, scales.totals
@@ -221,7 +207,7 @@ def _explained(
             kept, like=data.design.prototype, sample_weight=data.sample_weight, center=center
         )
         without = by_block(
-            family, to_float(_without_predictors(data, family, own.basis, center)[0])
+            family, as_numbers(_without_predictors(data, family, own.basis, center)[0])
         )
     totals, nothing = scales.totals, np.full(len(live), np.nan)
     r2 = np.divide(totals - left, totals, nothing, where=live)
@@ -254,16 +240,16 @@ def _moments(data: TrainingData, moments: Any, center: bool) -> tuple[np.ndarray
         squares, deviation = moments.part.squares_y, moments.part.deviation_y
     elif data.entry_weight is None:
         responses = standardize(Dense(Y), sample_weight=data.sample_weight, center=center)
-        deviation = to_float(responses.scale)
-        squares = deviation**2 * (Y.shape[0] if weights is None else to_float(weights).sum())
+        deviation = as_numbers(responses.scale)
+        squares = deviation**2 * (Y.shape[0] if weights is None else as_numbers(weights).sum())
     else:
         xp = arrays.namespace(Y)
         number = xp.sum(weights, axis=0)
         mean = xp.sum(Y * weights, axis=0) / number if center else Y[0, :] * 0
-        squares = to_float(xp.sum((Y - mean) ** 2 * weights, axis=0))
-        deviation = np.sqrt(squares / to_float(number))
+        squares = as_numbers(xp.sum((Y - mean) ** 2 * weights, axis=0))
+        deviation = np.sqrt(squares / as_numbers(number))
         # a constant column differs from its mean by rounding errors of about this size
-        deviation[deviation <= 100 * arrays.eps(Y) * np.abs(to_float(mean))] = 0.0
+        deviation[deviation <= 100 * arrays.eps(Y) * np.abs(as_numbers(mean))] = 0.0
     live = deviation > 0
     return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
 
@@ -281,21 +267,18 @@ def _gains(data: TrainingData, fit: _Canonical) -> np.ndarray:
     V = xp.astype(fit.factors.V, xp.float64, copy=False)
     number = data.Y.shape[0] if weights is None else float(xp.sum(weights))
     inner = arrays.from_numpy(0.5 * number * fit.variances, V)  # ½TᵀT
-    return 2 * to_float(xp.sum(V * (cross - V * inner), axis=1))
+    return 2 * as_numbers(xp.sum(V * (cross - V * inner), axis=1))
 
 
 def _errors(data: TrainingData, family: Family | None, linear: Array) -> np.ndarray:
-    """Squared errors, or half deviances, summed over the rows; of shape (n_targets,).
-
-    ``linear`` has the fitted values, or the linear predictors without the offset.
-    """
+    """Squared errors, or half deviances, of each response; ``linear`` is without the offset."""
     weights = data.weights
     if family is None:
         value = (data.Y - linear) ** 2
     else:
         value = family.value(data.Y, linear if data.offset is None else linear + data.offset)
     value = value if weights is None else value * weights
-    return to_float(arrays.namespace(linear).sum(value, axis=0))
+    return as_numbers(arrays.namespace(linear).sum(value, axis=0))
 
 
 def by_block(family: Family | None, values: np.ndarray) -> np.ndarray:
@@ -306,9 +289,9 @@ def by_block(family: Family | None, values: np.ndarray) -> np.ndarray:
     return out
 
 
-def to_float(x: Array) -> np.ndarray:
-    """An array of any library as one of NumPy, in double precision."""
-    return arrays.to_numpy(x).astype(np.float64)
+def as_numbers(x: Any) -> np.ndarray:
+    """An array of any library, or a list, as an array of NumPy in double precision."""
+    return (arrays.to_numpy(x) if arrays.is_array(x) else np.asarray(x)).astype(np.float64)
 
 
 def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None) -> float:

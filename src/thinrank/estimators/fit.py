@@ -126,11 +126,7 @@ def _fingerprint(name: str, value: Any) -> str:
 
 
 def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
-    """Number of multiplications on the host in the larger of XᵀX (or XXᵀ) and XᵀY.
-
-    It is 0 for lists, which are small, and for arrays of an accelerator, of which the host only
-    factorizes small matrices; it is not finite for lazy data of unknown shape.
-    """
+    """Multiplications on the host in the larger of XᵀX (or XXᵀ) and XᵀY; infinite if unknown."""
     if arrays.is_array(X) and not arrays.on_host(X):
         return 0.0
     rows, columns = (*getattr(X, "shape", ()), 0, 0)[:2]
@@ -142,10 +138,7 @@ def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
 
 
 def fit_data(estimator: Any, data: TrainingData, single: bool, names: Any) -> FitResult:
-    """Choose the sizes that are not given, fit, and store the result.
-
-    ``single`` says whether y was a vector, and ``names`` are those of the responses.
-    """
+    """Choose the sizes that are not given, fit, and store the result; ``single``: y is a vector."""
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     if data.family is None and isinstance(data.design, RowBlocks) and not len(data.kept):
         problem = _of_blocks(estimator, solver, data)
@@ -382,10 +375,7 @@ def find_sizes(
     solver: Solver,
     grid: Sequence[Sequence[Any] | None],
 ) -> Found:
-    """Search for sizes, by held-out error or by a criterion, and warn of what is doubtful.
-
-    ``grid``: ranks, numbers of rows, of columns, and ridges; None for all that make sense.
-    """
+    """Search for sizes, by held-out error or by a criterion, and warn of what is doubtful."""
     seed, known = seed_from(estimator.random_state), criterion_of(estimator)
     weight = data.sample_weight
     numbers = None if weight is None else arrays.to_numpy(weight)
@@ -482,10 +472,7 @@ def _space(
 def _in_units_of_noise(
     problem: Problem, space: Space, splits_of: Any, options: dict[str, Any], seed: int
 ) -> tuple[Search, Problem]:
-    """A search in units of the noise in each response, which a first look estimates.
-
-    Returns the search and the problem in its units.
-    """
+    """A search in units of the noise that first looks estimate, and the problem in these units."""
     looks = _LOOKS if problem.has_units.any() else 1
     if space.exhaustive is not None or not problem.noise_matters(0):
         looks = 0
@@ -523,10 +510,7 @@ def _in_units_of_noise(
 
 
 def automatic_ridges(curvatures: Array) -> list[float]:
-    """Zero, and values from 1e-5 to 100 times the mean curvature, three per decade.
-
-    They have five digits: 1e-05, 2.1544e-05, … for standardized predictors.
-    """
+    """Zero, and values from 1e-5 to 100 times the mean curvature, three per decade."""
     mean = float(arrays.namespace(curvatures).mean(curvatures))
     # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
     # standardized predictors are 1 up to rounding, in single precision up to 1e-6

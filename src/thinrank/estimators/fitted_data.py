@@ -14,6 +14,7 @@ from thinrank.core import resources
 from thinrank.core.checks import naming
 from thinrank.core.contracts import Design
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
+from thinrank.estimators.description import as_numbers
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.summary import Findings
 from thinrank.estimators.validation import (
@@ -92,9 +93,3 @@ def dense_columns(design: Design) -> np.ndarray:
     """All columns of a design, of shape (n_samples, n_features)."""
     every = arrays.indices(range(design.shape[1]), design.prototype)
     return as_numbers(design.columns(every))
-
-
-def as_numbers(array: Any) -> np.ndarray:
-    """An array of any library, or a list, as an array of NumPy in double precision."""
-    array = arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
-    return array.astype(np.float64)

@@ -143,7 +143,6 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Returns
         -------
         self
-            The fitted estimator.
         """
         self._fit(X, y, sample_weight, groups, entry_weight=entry_weight, offset=offset)
         return self
@@ -191,7 +190,6 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Returns
         -------
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
-            Linear predictors.
         """
         linear, _ = self._with_offset(X, offset)
         return linear[:, 0] if self._single_target else linear
@@ -214,7 +212,6 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
         Returns
         -------
         array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
-            Means.
         """
         linear, _ = self._with_offset(X, offset)
         means = self.family_.mean(linear)
@@ -297,11 +294,6 @@ feature_categories_, n_features_in_, feature_names_in_, target_names_in_
     r2_, held_out_r2_, target_scale_
         See :class:`SparseReducedRankGLM`. The classes of a vector of labels have the same R², the
         share of the deviance, and scales are 1.
-
-    Warns
-    -----
-    thinrank.core.warnings.SelectionWarning
-        As in :class:`SparseReducedRankGLM`.
 
     Examples
     --------

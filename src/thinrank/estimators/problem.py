@@ -135,10 +135,7 @@ class Problem:
     def prepare(
         cls, data: TrainingData, *, fit_intercept: bool, standardize_columns: bool, scale: bool
     ) -> Problem:
-        """Take means and scales out of the data, without copying X.
-
-        ``scale`` says whether the responses of least squares are scaled, too.
-        """
+        """Take means and scales out of the data, without copying X; ``scale``: also out of Y."""
         design, weight, forced, kept = data.design, data.sample_weight, None, None
         options: Any = {"sample_weight": weight, "center": fit_intercept}
         if len(data.kept):
@@ -172,10 +169,7 @@ class Problem:
 
     @property
     def has_units(self) -> np.ndarray:
-        """Whether each response has units, and hence a noise level.
-
-        Others are probabilities or counts, which may have no optimum without ridge.
-        """
+        """Whether each response has units, and so a noise level: no probabilities and counts."""
         k = self.shape[1]
         return np.ones(k, dtype=bool) if self.family is None else self.family.units_of(k)
 
@@ -288,11 +282,10 @@ class Problem:
     def _predicted(self, factors: Factors, freedom: np.ndarray) -> tuple[Array, np.ndarray]:
         """Linear predictors of all responses by the predictors of a fit, and degrees of freedom.
 
-        A fit of too low a rank, or one that leaves a response out, would count what it lacks as
-        noise, and no later search would find that more is worthwhile. So a response that the fit
-        leaves out is regressed on its scores, and with many missing entries every response on the
-        predictors of the fit. The latter is used where an F test says that the fit lacks something;
-        elsewhere the fit, which has fewer coefficients, says more about the noise.
+        What a fit of too low a rank lacks would count as noise, and no later search would find that
+        more is worthwhile. So a response that the fit leaves out is regressed on its scores. With
+        many missing entries every response is regressed on the predictors of the fit, where an F
+        test says that the fit lacks something; else the fit, with fewer coefficients, says more.
         """
         loss = self.loss
         steps = loss.column_steps(factors)
@@ -321,10 +314,7 @@ class Problem:
         return replace(self, loss=loss, target_scale=moved)
 
     def target_units(self) -> np.ndarray | None:
-        """What all responses are divided by, 0 for those left out; None if they are not scaled.
-
-        None for families, where the units of the columns are those of the linear predictors.
-        """
+        """What responses are divided by, 0 for those left out; None if unscaled or a family."""
         if self.target_scale is None or self.family is not None:
             return None
         units = _scattered(self.target_scale, self.live_columns, self.shape[1])
@@ -348,11 +338,7 @@ class Problem:
         return min(rank, rows, columns), rows, columns
 
     def to_user(self, factors: Factors) -> tuple[Factors, Array, Array | None]:
-        """Coefficients, intercept and coefficients of the kept predictors, in the user's units.
-
-        The latter have shape (n_targets, n_kept), or are None if nothing is kept. The kept
-        predictors have zero rows in the factors.
-        """
+        """Coefficients, intercept and coefficients of forced predictors, in the user's units."""
         user = factors.compact()
         if self.target_scale is not None:
             user = user.with_column_units(self.target_scale)
@@ -439,10 +425,7 @@ def _least_squares(
 def _any_family(
     data: TrainingData, X: Design, kept: KeptBasis | None, *, center: bool, plain: bool
 ) -> dict[str, Any]:
-    """The loss of a generalized linear model, without responses that are constant.
-
-    With ``plain`` squared errors stay in the units of the responses, as in least squares.
-    """
+    """A generalized linear model of what varies; ``plain``: squared errors keep their units."""
     from thinrank.losses.families import Gaussian
     from thinrank.losses.generalized_linear import GeneralizedLinear
 
@@ -505,10 +488,7 @@ def _all_constant(Y: Array, weight: Array | None) -> bool:
 def freedom_left(
     factors: Factors, entries: np.ndarray, kept: KeptBasis | None, shrunk: float = 0.0
 ) -> np.ndarray:
-    """Entries of every response minus its share of the degrees of freedom, at least half.
-
-    ``shrunk`` is what a ridge takes from the number of rows.
-    """
+    """Entries minus degrees of freedom, at least half; ``shrunk``: rows that a ridge takes off."""
     share = np.zeros(factors.shape[1])
     share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
     free = 1 if kept is None else 1 + kept.basis.shape[1]
@@ -583,10 +563,7 @@ def _in_own_units(loss: GeneralizedLinear, family: Family) -> GeneralizedLinear:
 
 
 def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
-    """Columns whose observed entries are not all equal; None for all columns, or for none.
-
-    Categories of a response with others that vary are kept.
-    """
+    """Columns whose observed entries, or those of another category, vary; None for all or none."""
     numbers = arrays.to_numpy(Y)
     observed = np.ones(numbers.shape) if weight is None else arrays.to_numpy(weight)
     observed = observed > 0

@@ -73,10 +73,7 @@ class Responses:
 def numeric_responses(
     Y: Array, entry_weight: Any, family: Family | None, names: Iterable[str] | None
 ) -> Responses:
-    """Responses that are numbers, with NaN where an entry is missing.
-
-    ``family``: None for squared errors. ``names``: None for "0", "1" and so on.
-    """
+    """Responses that are numbers, NaN where missing; ``family``: None for squared errors."""
     labels = [str(j) for j in range(Y.shape[1])] if names is None else [str(x) for x in names]
     family = Gaussian() if family is None else family
     xp = arrays.namespace(Y)
@@ -203,10 +200,8 @@ def _columns(Y: Any) -> list[np.ndarray]:
 
 def _members(families: Any, count: int) -> list[Family]:
     """One family per response."""
-    if isinstance(families, (str, Family)):
-        return [as_family(families)] * count
-    if not is_list(families):
-        return [as_family(families)]  # raises an error
+    if isinstance(families, (str, Family)) or not is_list(families):
+        return [as_family(families)] * count  # an error for what is no family
     given = list(families)
     if len(given) != count:
         raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from thinrank.core.checks import check_choice, is_list, positive_integer
 from thinrank.core.imports import import_optional
-from thinrank.estimators.description import to_float
+from thinrank.estimators.description import as_numbers
 from thinrank.estimators.validation import criterion_of
 from thinrank.losses.families import Gaussian
 from thinrank.selection.choice import last_search, one_standard_error
@@ -23,7 +23,7 @@ class Findings:
     def __init__(
         self, estimator: Any, feature_names: Any = None, response_names: Any = None
     ) -> None:
-        U, V = to_float(estimator.factors_.U), to_float(estimator.factors_.V)
+        U, V = as_numbers(estimator.factors_.U), as_numbers(estimator.factors_.V)
         p, k = estimator.factors_.shape
         known = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(p)])
         self.title = type(estimator).__name__
@@ -45,7 +45,7 @@ class Findings:
         # categories)
         self.coefficients = U[self.used] @ V.T
         if len(self.kept):
-            own = to_float(estimator.kept_coef_).reshape(k, len(self.kept))
+            own = as_numbers(estimator.kept_coef_).reshape(k, len(self.kept))
             self.coefficients[np.searchsorted(self.used, self.kept)] = own.T
         sd_x, sd_y = estimator.feature_scale_[:, None], estimator.target_scale_
         sd_t = estimator.factor_scale_
@@ -280,10 +280,7 @@ def text_table(
     *,
     lists: bool = False,
 ) -> list[str]:
-    """Lines of a table with aligned columns, at most 80 characters wide.
-
-    ``lists`` says whether cells that are too long are lists of names.
-    """
+    """Lines of an aligned table, 80 characters wide; ``lists``: cells are lists of names."""
     table = [list(headers), *(list(row) for row in rows)]
     wide = [max(len(row[j]) for row in table) for j in range(len(headers))]
     texts = [j for j in range(len(headers)) if j not in numbers]

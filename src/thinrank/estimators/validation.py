@@ -54,13 +54,6 @@ _ORDINARY = {8: 440, 4: 40}
 _OFFSET = 256
 
 _FLOATS = (np.float64, np.float32)
-# Options of scikit-learn's validation of X. That it is finite is checked afterwards, to name the
-# columns.
-_PREDICTORS: dict[str, Any] = {
-    "accept_sparse": ("csr", "csc"),
-    "dtype": _FLOATS,
-    "ensure_all_finite": False,
-}
 # Classes of lazy data by the package that they are from, and what makes data of them.
 _LAZY = {
     "polars": (("LazyFrame",), "collect()"),
@@ -168,10 +161,7 @@ def position(argument: str, item: Any, count: int, names: Iterable[str] | None) 
 def check_responses(
     estimator: BaseEstimator, Y: Any, design: Design, *, missing: bool = False
 ) -> Any:
-    """Y as an array with the dtype of X; if both are in row blocks, as it is.
-
-    With ``missing`` entries of Y may be NaN.
-    """
+    """Y as an array with the dtype of X, or in row blocks with it; ``missing`` allows NaN."""
     if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
         return Y
     Y = in_memory(Y)
@@ -204,10 +194,7 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
 
 
 def check_predictors(estimator: BaseEstimator, X: Any, Y: Any, *, numeric: bool = False) -> Design:
-    """X as a Design, with as many rows as Y, which is not checked unless it is ``numeric``.
-
-    Errors about rows name X and Y, as scikit-learn's do not.
-    """
+    """X as a Design, with as many rows as Y, which is not checked unless it is ``numeric``."""
     check_flags(estimator)
     if Y is None:
         raise ValueError(
@@ -268,8 +255,10 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
 def _validated(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Any:
     """X as an array or sparse matrix of numbers, in ``fit`` with NaN if these are imputed."""
     check_columns("X", X)
+    # that X is finite is checked afterwards, to name the columns
+    options = {"accept_sparse": ("csr", "csc"), "dtype": _FLOATS, "ensure_all_finite": False}
     with naming("X"):
-        X = validate_data(estimator, X, reset=reset, **_PREDICTORS)
+        X = validate_data(estimator, X, reset=reset, **options)
     imputing = imputes(estimator)
     if imputing and not reset and not issparse(X):
         X = np.where(np.isnan(X), estimator.imputed_means_.astype(X.dtype), X)
@@ -412,10 +401,7 @@ _INFINITE = "Correct infinity, or replace it by NaN first: X[np.isinf(X)] = np.n
 
 
 def check_finite_predictors(X: Any, names: Any = None) -> None:
-    """Raise a ValueError that names the columns of X with NaN or infinite cells.
-
-    ``names``: None for indices.
-    """
+    """Raise a ValueError that names the columns of X with NaN or infinite cells."""
     if get_config()["assume_finite"] or arrays.all_finite(X.data if issparse(X) else X):
         return
     entries = X.tocoo() if issparse(X) else None

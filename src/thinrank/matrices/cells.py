@@ -205,10 +205,7 @@ def _additive(cells: ObservedCells) -> tuple[np.ndarray, np.ndarray]:
 def check_cells(
     estimator: BaseEstimator, X: Any, *, reset: bool = True
 ) -> tuple[ObservedCells, Array]:
-    """The observed cells of X, and an empty array of its library and type.
-
-    NaN is missing, and so is what a sparse matrix does not store.
-    """
+    """The observed cells of X, and an empty array of its library and type."""
     tensor = arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic))
     like = arrays.as_float_array(X) if tensor else None
     X = check_numbers(

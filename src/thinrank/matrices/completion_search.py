@@ -71,10 +71,7 @@ class Candidate:
         return self.rank * (self.rows + self.columns - self.rank)
 
     def is_near(self, best: Candidate, margin: float) -> bool:
-        """Whether the error exceeds that of the best one by at most some standard errors.
-
-        The standard error is that of the difference, from the differences in the groups of cells.
-        """
+        """Whether the error exceeds that of the best by some standard errors of the difference."""
         standard_error = float(np.linalg.norm(self.errors - best.errors))
         return self.error - best.error <= margin * standard_error
 
@@ -114,10 +111,7 @@ class Search:
         self.proposed: dict[tuple[int, int, int], tuple[tuple[int, int], tuple[int, int]]] = {}
 
     def run(self) -> tuple[Candidate, list[Candidate]]:
-        """The candidate that is chosen, and all that were tried.
-
-        It has fewest parameters of those whose error is not clearly larger than the smallest one.
-        """
+        """The thinnest candidate whose error is near the smallest, and all that were tried."""
         best, tried = self._best(), [self.zero, *self.done.values()]
         if self.limits.rank is None and self.zero.is_near(best, 4 * _MARGIN):
             return self.zero, tried
@@ -338,8 +332,6 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     The gains of rows of noise are multiples of chi-square variables. The scale is the larger one of
     that of the median of the rows not in use, which must be the majority, and of the mean square of
     the cells of the row in columns outside of V: rows may differ in the variance of their noise.
-
-    Shapes: ``V`` (n_columns, rank), ``used`` (n_rows,).
     """
     support = np.flatnonzero(V.any(axis=1))
     rank = V.shape[1]

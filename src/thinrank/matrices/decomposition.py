@@ -6,14 +6,17 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, is_auto
+from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.estimators.validation import check_columns, check_kind, without_mask
+from thinrank.estimators.base import Factored
+from thinrank.estimators.description import signs_of_largest
+from thinrank.estimators.validation import check_columns, check_kind, check_new_X, without_mask
 from thinrank.minimize import check_size
 
 # Numbers of an array that is formed for a part of a matrix at a time: 32 MiB in double precision.
@@ -26,39 +29,15 @@ CLEAR_ERRORS = 3.0
 PATIENCE = 2
 
 
-class Decomposition(BaseEstimator):
-    """Sizes of a matrix Θ = UVᵀ that was fitted to a bare matrix, from ``factors_``."""
+class Decomposition(Factored):
+    """A matrix Θ = UVᵀ that was fitted to a bare matrix."""
 
-    factors_: Factors
     components_: Array
     left_vectors_: Array
     singular_values_: Array
     warnings_: list[str]
     search_: Any
     best_params_: dict[str, Any]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    @property
-    def rank_(self) -> int:
-        """Rank of Θ."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.rank
-
-    @property
-    def row_support_(self) -> np.ndarray:
-        """Sorted indices of the rows of Θ that are not zero."""
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.row_support)
-
-    @property
-    def column_support_(self) -> np.ndarray:
-        """Sorted indices of the columns of Θ that are not zero."""
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.column_support)
 
     def _stored_shapes(self) -> dict[str, Any]:
         """Shapes of the fitted attributes, which ``tr.load`` checks."""
@@ -69,7 +48,9 @@ class Decomposition(BaseEstimator):
         """Store balanced factors and their singular vectors, with signs by rule."""
         self.singular_values_ = arrays.to_numpy(arrays.column_norms_squared(factors.U))
         root = arrays.from_numpy(self.singular_values_**0.5, factors.U)
-        left, right = positive_largest(factors.U / root, factors.V / root)
+        left, right = factors.U / root, factors.V / root
+        signs = signs_of_largest(right)
+        left, right = left * signs, right * signs
         self.left_vectors_, self.components_ = left, right.T
         self.factors_ = Factors(left * root, right * root)
 
@@ -83,9 +64,47 @@ class Decomposition(BaseEstimator):
         check_size(name, size, most, meaning)
         return int(size)
 
-    def _check_scores(self, X: Any) -> Array:
-        """Scores of rows, one column per component."""
-        check_is_fitted(self, "factors_")
+    def _warn(self, text: str, category: type[Warning]) -> None:
+        self.warnings_.append(text)
+        warnings.warn(text, category, stacklevel=4)
+
+
+class Components(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
+    """A decomposition that also describes new rows by its components."""
+
+    def transform(self, X: Any) -> Array:
+        """Compute the scores of rows on the components, by least squares.
+
+        With orthonormal components they are the projections of the rows (centered, and scaled, as
+        in ``fit``) on the components.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_rows, n_columns)
+            Rows to be described by the components: those of fit, or new ones.
+
+        Returns
+        -------
+        array of shape (n_rows, rank)
+        """
+        check_is_fitted(self, "components_")
+        return self._scores(check_new_X(self, X))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Compute the rows that scores stand for, in the units of the data of fit.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, rank)
+            Scores, as :meth:`transform` returns them.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+            The products with ``components_``, with what fit took out of the data.
+        """
+        check_is_fitted(self, "components_")
         scores = X if arrays.is_array(X) else np.asarray(X, dtype=float)
         if scores.ndim != 2 or scores.shape[1] != self.rank_:
             raise ValueError(
@@ -93,33 +112,19 @@ class Decomposition(BaseEstimator):
                 f"got {tuple(scores.shape)}"
             )
         check_finite("X", scores)
-        return arrays.from_numpy(scores, self.components_)
+        return self._in_units(arrays.from_numpy(scores, self.components_) @ self.components_)
 
-    def _warn(self, text: str, category: type[Warning]) -> None:
-        self.warnings_.append(text)
-        warnings.warn(text, category, stacklevel=4)
+    def _scores(self, design: Design) -> Array:
+        """Scores of the rows of a design."""
+        raise NotImplementedError
 
-
-def positive_largest(left: Array, right: Array) -> tuple[Array, Array]:
-    """Change the signs of pairs of vectors so that the largest entry on the right is positive.
-
-    Shapes: ``left``, ``right`` (n_rows, rank).
-    """
-    xp = arrays.namespace(right)
-    if not right.shape[1]:
-        return left, right
-    size = arrays.half_the_digits(xp.abs(right))
-    position = xp.argmax(size, axis=0)
-    largest = xp.stack([right[int(i), j] for j, i in enumerate(position.tolist())])
-    sign = xp.where(largest < 0, -1 * xp.ones_like(largest), xp.ones_like(largest))
-    return left * sign, right * sign
+    def _in_units(self, rows: Array) -> Array:
+        """Rows in the units of the data of fit."""
+        return rows
 
 
 def check_numbers(estimator: BaseEstimator, name: str, X: Any, **options: Any) -> Any:
-    """A matrix with missing numbers as an array of NumPy or a sparse matrix of floats.
-
-    ``options`` are those of scikit-learn's ``validate_data``.
-    """
+    """A matrix with missing numbers as an array of NumPy or a sparse matrix of floats."""
     if arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic)):
         X = arrays.to_numpy(arrays.as_float_array(X))
     X = without_mask(X)

@@ -45,10 +45,7 @@ def few_columns(A: Design) -> int:
 def singular_triplets(
     A: Design, rank: int, seed: int = 0, *, quick: bool = False
 ) -> tuple[Array, Array, Array]:
-    """Leading left singular vectors, singular values and right singular vectors.
-
-    ``quick``: vectors that nearly span the leading ones, to start from.
-    """
+    """Leading singular vectors and values; ``quick``: vectors that nearly span them."""
     if hasattr(A, "array") and not quick:
         return linalg.truncated_svd(A.array, rank, seed=seed)
     products, tol = (A.__matmul__, A.transposed_product), 0.1 if quick else 1e-5
@@ -86,10 +83,7 @@ def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterato
 
 
 def loadings(A: Design, left: Array, rows: int) -> tuple[Array, Array]:
-    """The rows with the largest scores, and the products of the columns with a basis of these.
-
-    Shapes: ``left`` (n_rows, rank), the products (n_columns, rank).
-    """
+    """The rows with the largest scores, and the products of all columns with a basis of these."""
     in_rows = top_rows(left, rows)
     every = in_rows.shape[0] == A.shape[0]  # all rows are not copied
     U, _ = arrays.namespace(left).linalg.qr(left if every else arrays.take_rows(left, in_rows))

@@ -23,6 +23,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs import standardize, take_rows
+from thinrank.estimators.description import as_numbers
 from thinrank.matrices.decomposition import PATIENCE
 from thinrank.matrices.sparse_components import (
     compressed,
@@ -89,11 +90,11 @@ def choose_components(
     shared: bool = True,
     seed: int = 0,
 ) -> Choice:
-    """Choose the number of components, the number of features, or both.
+    """Choose the number of components, the number of features, or both: those that are None.
 
-    ``rank``: None to choose it, at most 20. ``features``: None to choose it. ``least_share``: what
-    a further feature must add, of what features explain on average: data sets of correlated
-    features lose those that add little; where few of many matter it has hardly any effect.
+    ``least_share`` is what a further feature must add, of what features explain on average: data
+    sets of correlated features lose those that add little; where few of many matter it has hardly
+    any effect.
     """
     n, p = design.shape
     limit = min(rank or _MAX_RANK, p if features is None or not shared else features)
@@ -181,7 +182,7 @@ def _explained(rows: Design, found: Sequence[Array]) -> np.ndarray:
     """Sum of squares of the scores of held-out rows, for each number of features."""
     xp = arrays.namespace(rows.prototype)
     scores = rows @ xp.concat(list(found), axis=1)
-    squares = arrays.to_numpy(arrays.column_norms_squared(scores)).astype(float)
+    squares = as_numbers(arrays.column_norms_squared(scores))
     widths = np.cumsum([0, *(W.shape[1] for W in found)])
     return np.add.reduceat(squares, widths[:-1])
 
@@ -205,4 +206,4 @@ def _in_common(rows: Design, new: Array, old: Array, unit: float) -> tuple[np.nd
     for a in range(W.shape[1]):  # entries of Wᵀ·diag(x²)·W for all rows, one row of it at a time
         entries = squares @ (W * W[:, a : a + 1])
         variance += float(signs[a] * xp.sum((entries * entries) @ signs))
-    return arrays.to_numpy(common).astype(float), max(2 * variance, 0.0)
+    return as_numbers(common), max(2 * variance, 0.0)

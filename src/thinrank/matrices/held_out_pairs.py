@@ -85,10 +85,9 @@ class GraphSizes:
     everywhere: np.ndarray
 
 
-Split = tuple[Pairs, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-
-
-def splits(pairs: Pairs, seed: int) -> Iterator[Split]:
+def splits(
+    pairs: Pairs, seed: int
+) -> Iterator[tuple[Pairs, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Training pairs and, for each part, its pairs with values and weights.
 
     In a sparse matrix the stored entries of a part are removed and the others are multiplied by
@@ -135,10 +134,7 @@ def choose_graph_sizes(
     centers: Sequence[bool],
     seed: int,
 ) -> GraphSizes:
-    """Choose what is not given: the rank, the number of nodes, and whether a mean is subtracted.
-
-    ``rank``, ``size``: None if it is to be chosen.
-    """
+    """Choose rank and number of nodes, where they are None, and whether a mean is subtracted."""
     n = pairs.n_nodes
     first = n if size is None else size
     best = []

@@ -19,6 +19,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse, Transformed
+from thinrank.estimators.description import as_numbers
 from thinrank.matrices.cells import DENSE_SHARE
 from thinrank.matrices.decomposition import CLEAR_ERRORS, FOLDS
 from thinrank.matrices.given_sizes import block_svd, nearest, singular_triplets, submatrix
@@ -103,7 +104,7 @@ class CellSquares(NamedTuple):
             squares = A.matrix.multiply(A.matrix)
             filled = A.matrix.nnz
         elif isinstance(A, Dense) and min(A.shape):
-            squares = arrays.to_numpy(A.array).astype(float) ** 2
+            squares = as_numbers(A.array) ** 2
             filled = np.count_nonzero(squares)
         else:
             return nothing
@@ -153,7 +154,7 @@ def equalized(A: Design) -> tuple[Design, tuple[Array, Array]]:
     """
     scales = [np.ones((size, 1)) for size in A.shape]
     if isinstance(A, Dense) and min(A.shape) >= 4:
-        values = arrays.to_numpy(A.array).astype(float)
+        values = as_numbers(A.array)
         for components in (0, min(_MOST_DENSE, min(A.shape) // 4)):
             left = values / scales[0] / scales[1].T
             if components:
@@ -193,16 +194,13 @@ def _agreed(left: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 
 def find_layer(A: Design, rows: Size, columns: Size, squares: CellSquares) -> Factors | None:
-    """The layer of largest gain that alternating thresholding reaches from several starting points.
+    """The layer d·uvᵀ of largest gain that alternating thresholding reaches, from singular vectors.
 
-    The gain is d² less what its rows and columns would contribute to it if they were noise. The
-    starting points are leading right singular vectors.
-
-    Shapes: ``A`` (n_rows, n_columns). The layer d·uvᵀ as balanced factors; None if nothing stands
-    out.
+    The gain is d² less what its rows and columns would contribute to it if they were noise. None if
+    nothing stands out.
     """
     price = _PRICE * arrays.norm(A.column_norms()) ** 2 / (A.shape[0] * A.shape[1])
-    start = _numbers(singular_triplets(A, _STARTS, quick=True)[2])
+    start = as_numbers(singular_triplets(A, _STARTS, quick=True)[2])
     best, most = None, -np.inf
     for lenient_iterations in _LENIENT_ITERATIONS:
         for left, value, right in _reached(A, rows, columns, squares, start, lenient_iterations):
@@ -231,9 +229,9 @@ def _reached(
     for iteration in itertools.count():
         lenient = iteration < lenient_iterations
         scales = np.sqrt(squares.columns @ right**2)
-        left = _chosen(_numbers(A @ _like(right, A)), rows, scales, lenient)
+        left = _chosen(as_numbers(A @ _like(right, A)), rows, scales, lenient)
         scales = np.sqrt(squares.rows @ left**2)
-        scores = _numbers(A.transposed_product(_like(left, A)))
+        scores = as_numbers(A.transposed_product(_like(left, A)))
         right = _chosen(scores, columns, scales, lenient)
         going, supports = [], set()
         for j in range(right.shape[1]):
@@ -252,10 +250,6 @@ def _reached(
         right = right[:, going]
         if not going:
             break
-
-
-def _numbers(values: Array) -> np.ndarray:
-    return arrays.to_numpy(values).astype(float)
 
 
 def _like(vectors: np.ndarray, A: Design) -> Array:
@@ -362,8 +356,8 @@ def _flagged(A: Design, rows: np.ndarray, columns: np.ndarray) -> Design:
 
 def _standardized(scores: Array, squares: np.ndarray, vector: Array) -> np.ndarray:
     """Scores on a vector in units of their noise, where mean squares of cells tell it."""
-    variance = float(squares @ _numbers(vector)[:, 0] ** 2)
-    return _numbers(scores)[:, 0] / (variance**0.5 or 1.0)
+    variance = float(squares @ as_numbers(vector)[:, 0] ** 2)
+    return as_numbers(scores)[:, 0] / (variance**0.5 or 1.0)
 
 
 def _agreement(block: Design, left: np.ndarray, right: np.ndarray, squares: CellSquares) -> float:
@@ -402,15 +396,13 @@ def discover(
 ) -> Discovery:
     """Find layers, each in what the earlier ones leave of the matrix.
 
-    If a size is None, this happens where all noise has the same scale (:func:`equalized`).
+    If a size is None, this happens where all noise has the same scale (:func:`equalized`). With
+    ``rank`` or ``background`` None data that were left out decide.
 
     If no further layer is found, a component to which most rows and columns contribute may hide
     it, such as the means of the columns or a common factor of the noise. Such components are
     removed, as long as data that were left out show that they are there. Matrices in which most
     cells are zero have no such components.
-
-    Shapes: ``A`` (n_rows, n_columns). ``rank``: None if data that were left out decide.
-    ``background``: None if data that were left out decide.
     """
     layers: list[Factors] = []
     tried: list[tuple[float, Evidence | None]] = []
@@ -452,7 +444,7 @@ def discover(
 def _is_dense(A: Design, squares: CellSquares) -> bool:
     """Whether most rows and columns contribute to the leading component."""
     left, _, right = singular_triplets(A, 1, quick=True)
-    if squares.known or not _spread_out(_numbers(left), _numbers(right))[0]:
+    if squares.known or not _spread_out(as_numbers(left), as_numbers(right))[0]:
         return False
     return evidence(A, *A.shape, squares).agreement > CLEAR_ERRORS
 

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank.core.checks import check_choice, is_auto, positive_integer
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.description import signs_of_largest
 from thinrank.estimators.fit import whole_fit
-from thinrank.matrices.decomposition import Decomposition, positive_largest
+from thinrank.matrices.decomposition import Decomposition
 from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.held_out_pairs import GraphSizes, choose_graph_sizes, held_out
 from thinrank.matrices.links import Links, pair_indices, score_pairs, strongest_pairs
@@ -133,7 +134,6 @@ class SparseLowRankGraph(Decomposition):
     random_state: Any = None
 
     def _stored_shapes(self) -> dict[str, Any]:
-        """Shapes of the fitted attributes, which ``tr.load`` checks."""
         nodes, rank = self.factors_.shape[1], self.factors_.rank
         return {
             **super()._stored_shapes(),
@@ -296,12 +296,10 @@ class SparseLowRankGraph(Decomposition):
         real = fit.values != 0
         fit = LowRank(fit.mean, fit.values[real], fit.vectors[:, real])
         factors = np.asarray(factors, dtype=float)[real]
-        V, _ = positive_largest(fit.vectors, fit.vectors)
+        V = fit.vectors * signs_of_largest(fit.vectors)
         self.mean_ = float(fit.mean)
-        self.shrinkage_ = factors
-        self.eigenvalues_ = fit.values * self.shrinkage_
-        self.eigenvectors_ = V
-        self.components_ = V.T
+        self.shrinkage_, self.eigenvalues_ = factors, fit.values * factors
+        self.eigenvectors_, self.components_ = V, V.T
         root = np.sqrt(np.abs(self.eigenvalues_))
         self.factors_ = Factors(V * root, V * (root * np.sign(self.eigenvalues_)))
         self.support_ = np.any(V != 0, axis=1)

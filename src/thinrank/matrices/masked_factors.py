@@ -34,8 +34,7 @@ Fit = tuple[np.ndarray, np.ndarray]
 def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     """Ridge regressions of the observed cells of each row on the rows of W.
 
-    Shapes: ``block`` (n_rows, n_columns), ``W`` (n_columns, rank), ``coefficients`` (n_rows,
-    rank), ``gains`` (n_rows,).
+    Shapes: ``W`` (n_columns, rank), the coefficients (n_rows, rank), the gains (n_rows,).
     """
     n_rows, rank = block.mask.shape[0], W.shape[1]
     above = np.triu_indices(rank)

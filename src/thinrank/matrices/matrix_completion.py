@@ -83,15 +83,8 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
 
     Attributes
     ----------
-    components_, left_vectors_ : ndarrays of shape (rank, n_columns) and (n_rows, rank)
-        Right and left singular vectors of Θ. In each component the entry of largest absolute value
-        is positive.
-    singular_values_ : ndarray of shape (rank,)
-        Singular values of Θ, decreasing.
-    factors_, rank_ : Factors and int
-        Θ = U Vᵀ, and its rank.
-    row_support_, column_support_ : ndarray of int
-        Sorted indices of the rows and columns that are not zero in Θ.
+    components_, left_vectors_, singular_values_, factors_, rank_, row_support_, column_support_
+        See :class:`SparseSVD`; they describe Θ.
     row_center_, column_center_ : ndarray of shape (n_rows,) and (n_columns,)
         Their sums are what ``center`` asks for; zeros where nothing is removed.
     search_ : dict of str to ndarray
@@ -135,7 +128,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
-        """Shapes of the fitted attributes, which ``tr.load`` checks."""
         (rows, columns), rank = self.factors_.shape, self.factors_.rank
         return {
             **super()._stored_shapes(),

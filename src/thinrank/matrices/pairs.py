@@ -29,18 +29,13 @@ class LowRank:
         return np.einsum("pk,k,pk->p", self.vectors[i], self.values, self.vectors[j])
 
 
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """A symmetric matrix S with unknown pairs."""
 
-    def __init__(
-        self,
-        known: Any,
-        unknown: tuple[np.ndarray, np.ndarray],
-        keeps_diagonal: bool,
-    ) -> None:
-        self.known = known
-        self.unknown = unknown
-        self.keeps_diagonal = keeps_diagonal
+    known: Any  # (n_nodes, n_nodes) array or csr_array, 0 where S is unknown
+    unknown: tuple[np.ndarray, np.ndarray]  # the two nodes of each pair
+    keeps_diagonal: bool
 
     @property
     def is_sparse(self) -> bool:
@@ -104,7 +99,7 @@ class Pairs:
         """The same with further pairs unknown, for a dense matrix."""
         known = self.known.copy()
         known[i, j] = known[j, i] = 0.0
-        unknown = (np.concatenate([self.unknown[0], i]), np.concatenate([self.unknown[1], j]))
+        unknown = np.concatenate([self.unknown[0], i]), np.concatenate([self.unknown[1], j])
         return Pairs(known, unknown, self.keeps_diagonal)
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:

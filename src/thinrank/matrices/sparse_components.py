@@ -40,12 +40,10 @@ def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
 
 
 def own_supports(A: Design, features: Sequence[int], seed: int = 0) -> tuple[Array, Array]:
-    """Directions with supports of their own, one after another.
+    """Directions with supports of their own, one after another, and the same orthogonalised.
 
     Each has the largest variance in the data without their projection on the directions before
     it (orthogonalised projection deflation, Mackey 2008).
-
-    Shapes: ``A`` (n_samples, n_features), ``V`` (n_features, rank), ``Q`` (n_features, rank).
     """
     A = compressed(A)
     V = Q = arrays.zeros((A.shape[1], 0), A.prototype)

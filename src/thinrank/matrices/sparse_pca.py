@@ -6,25 +6,23 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
-
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, standardize
+from thinrank.estimators.description import signs_of_largest
 from thinrank.estimators.fit import whole_fit
-from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.matrices.decomposition import Decomposition, positive_largest
+from thinrank.estimators.validation import check_matrix
+from thinrank.matrices.decomposition import Components
 from thinrank.matrices.held_out_components import choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support
 from thinrank.minimize import seed_from
 
 
 @dataclass(eq=False, repr=False)
-class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
+class SparsePCA(Components):
     """Principal component analysis with few features.
 
     With ``shared_support=True`` all components use the same features: of all sets of
@@ -122,7 +120,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     random_state: Any = None
 
     def _stored_shapes(self) -> dict[str, Any]:
-        """Shapes of the fitted attributes, which ``tr.load`` checks."""
         features, rank = self.factors_.shape[1], self.factors_.rank
         return {
             **super()._stored_shapes(),
@@ -144,13 +141,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
             Data. Sparse matrices are centered implicitly.
-        y : None, default=None
+        y : None
             Ignored.
 
         Returns
         -------
-        SparsePCA
-            The fitted estimator.
+        self
         """
         with whole_fit(self, X=X):
             design = check_matrix(self, X)
@@ -172,45 +168,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
             }
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Compute the scores of the components.
-
-        With orthonormal components they are the projections of the centered (and scaled) rows on
-        the components, otherwise the coefficients of the least squares fit by the components.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        array of shape (n_samples, rank)
-            Scores.
-        """
-        check_is_fitted(self, "components_")
-        design = check_new_X(self, X)
+    def _scores(self, design: Design) -> Array:
         moved = Standardization(design, self.mean_, self.scale_).applied_to(design)
         return moved @ self._weights
 
-    def inverse_transform(self, X: Any) -> Array:
-        """Compute the data that scores stand for.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, rank)
-            Scores.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-            Data, in the units of the training data.
-        """
-        data = self._check_scores(X) @ self.components_
-        if self.scale_ is not None:
-            data = data * self.scale_
-        return data + self.mean_
+    def _in_units(self, rows: Array) -> Array:
+        return (rows if self.scale_ is None else rows * self.scale_) + self.mean_
 
     def _check_parameters(self, shape: tuple[int, int]) -> tuple[int | None, int | None]:
         """The rank and the number of features, None where they are to be chosen."""
@@ -265,7 +228,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     def _keep(self, moved: Standardization, V: Array, Q: Array) -> None:
         """Store the fitted attributes for directions V, orthogonalised from first to last as Q."""
         xp = arrays.namespace(V)
-        V, _ = positive_largest(V, V)
+        V = V * signs_of_largest(V)
         n = moved.design.shape[0]
         rank = Q.shape[1]
         # the weights of the least squares fit; V itself if it is orthonormal

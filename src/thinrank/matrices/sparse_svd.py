@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BiclusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BiclusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
@@ -19,9 +19,9 @@ from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Dense, Sparse
-from thinrank.estimators.fit import whole_fit
-from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.matrices.decomposition import BLOCK_ENTRIES, Decomposition
+from thinrank.estimators.fit import SIZES, whole_fit
+from thinrank.estimators.validation import check_matrix
+from thinrank.matrices.decomposition import BLOCK_ENTRIES, Components
 from thinrank.matrices.given_sizes import nearest
 from thinrank.matrices.layers import Discovery, Size, discover, joined, leading, minus, refitted
 from thinrank.minimize import check_size, seed_from
@@ -43,7 +43,7 @@ _BACKGROUND = (
 
 
 @dataclass(eq=False, repr=False)
-class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, Decomposition):
+class SparseSVD(BiclusterMixin, Components):
     """Singular value decomposition that uses few rows and few columns of a matrix.
 
     It minimizes ‖X − Θ‖²_F over matrices Θ of low rank with few non-zero rows and columns. With
@@ -133,7 +133,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     verbose: int = 0
 
     def _stored_shapes(self) -> dict[str, Any]:
-        """Shapes of the fitted attributes, which ``tr.load`` checks."""
         rows, rank = self.factors_.shape[0], self.factors_.rank
         own = {"left_vectors_": (rows, rank), "singular_values_": (rank,)}
         return {**super()._stored_shapes(), **own}
@@ -167,8 +166,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             if self.layers:
                 sizes = [np.count_nonzero(x, axis=1).tolist() for x in (self.rows_, self.columns_)]
             self.search_, self.background_ = _table(found), found.background
-            names = "rank", "row_sparsity", "column_sparsity"
-            self.best_params_ = dict(zip(names, (self.rank_, *sizes), strict=True))
+            self.best_params_ = dict(zip(SIZES, (self.rank_, *sizes), strict=True))
             self._n_features_out = self.rank_
         return self
 
@@ -238,39 +236,9 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             )
         return arrays.to_numpy(getattr(self, name)) != 0
 
-    def transform(self, X: Any) -> Array:
-        """Scores of rows on the components, by least squares.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_rows, n_columns)
-            Rows to be described by the components: those of fit, or new ones.
-
-        Returns
-        -------
-        array of shape (n_rows, rank)
-            ``X @ components_.T`` if the components are orthogonal.
-        """
-        check_is_fitted(self, "factors_")
-        A = check_new_X(self, X)
+    def _scores(self, design: Design) -> Array:
         V = self.components_.T
-        return A @ arrays.namespace(V).linalg.pinv(V).T
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Rows from their scores.
-
-        Parameters
-        ----------
-        X : array of shape (n_rows, rank)
-            Scores, as :meth:`transform` returns them.
-
-        Returns
-        -------
-        array of shape (n_rows, n_columns)
-            ``X @ components_``.
-        """
-        return self._check_scores(X) @ self.components_
+        return design @ arrays.namespace(V).linalg.pinv(V).T
 
 
 def _dense_if_small(A: Design) -> Design:

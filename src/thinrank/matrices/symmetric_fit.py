@@ -40,12 +40,10 @@ def fit_nodes(
     center: bool,
     rounds: int,
 ) -> LowRank:
-    """Fit mean + V diag(λ) Vᵀ to the known pairs, with V zero outside some nodes.
+    """Fit mean + V diag(λ) Vᵀ to the known pairs, with V zero outside some nodes, if not None.
 
     Unknown pairs, and the diagonal where it is unknown, are replaced by the fit, the leading
     eigenvectors are computed, and so on: each round lowers the sum of squares over the known pairs.
-
-    ``nodes``: None for all.
     """
     inside = pairs if nodes is None else pairs.restricted(nodes)
     n = inside.n_nodes

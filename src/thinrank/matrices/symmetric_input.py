@@ -77,8 +77,6 @@ def rows_of(S: np.ndarray, n_samples: int | None, seed: int) -> tuple[Dense, int
 
     If data are normal, all rotations of the rows have the same probability, given S: these rows are
     distributed like those of the data.
-
-    Shapes: ``S`` (n_nodes, n_nodes), rows (at most n_samples, n_nodes).
     """
     p = len(S)
     values, vectors = np.linalg.eigh(S)

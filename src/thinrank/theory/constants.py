@@ -11,7 +11,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
-from thinrank.estimators.fitted_data import as_numbers
+from thinrank.estimators.description import as_numbers
 from thinrank.minimize import check_sizes
 from thinrank.theory.suprema import Method, Quantity, sparse_eigenvalues, statistical_error
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.factors import Factors
-from thinrank.estimators.fitted_data import as_numbers, dense_columns, fitted_data
+from thinrank.estimators.description import as_numbers
+from thinrank.estimators.fitted_data import dense_columns, fitted_data
 from thinrank.estimators.problem import Problem, TrainingData
 
 # Multiplications that refits of other supports may take: some seconds with one thread.

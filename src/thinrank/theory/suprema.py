@@ -14,7 +14,7 @@ from thinrank import arrays
 from thinrank.core.checks import check_choice, positive_integer
 from thinrank.core.contracts import require
 from thinrank.designs import as_design
-from thinrank.estimators.fitted_data import as_numbers
+from thinrank.estimators.description import as_numbers
 from thinrank.minimize import check_size
 
 Kind = Literal["exact", "bound", "estimate"]
