@@ -414,6 +414,14 @@ def select_neurons(imaging: CalciumImaging, neurons: Any) -> CalciumImaging:
     Returns
     -------
     CalciumImaging
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> movie, truth = tr.calcium.make_movie(200, (40, 40), 3, n_close_pairs=1, random_state=1)
+    >>> imaging = tr.calcium.CalciumImaging(frame_rate=7).fit(movie)
+    >>> tr.calcium.select_neurons(imaging, imaging.quality_.snr > 5).n_neurons_
+    3
     """
     light, quality, regions = imaging.fluorescence_, imaging.quality_, imaging.region_coordinates_
     parts = imaging.sparse_footprints_, imaging.spike_trains_, imaging.traces_

@@ -108,8 +108,16 @@ class Genotypes(BlockwiseDesign):
     def for_samples(self, ids: Iterable[str]) -> Genotypes:
         """The design of some samples, in the given order.
 
-        Missing genotypes are replaced by the means over these samples. ``ids`` are identifiers of
-        samples, such as the index of a data frame of responses.
+        Missing genotypes are replaced by the means over these samples.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Identifiers of samples, such as the index of a data frame of responses.
+
+        Returns
+        -------
+        Genotypes
         """
         wanted = [str(name) for name in ids]
         place = {name: i for i, name in enumerate(self.sample_ids)}

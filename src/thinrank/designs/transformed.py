@@ -131,9 +131,16 @@ class Operator(BlockwiseDesign):
 
 
 def as_design(X: Any) -> Design:
-    """Wrap an array, scipy sparse matrix or LinearOperator as a Design.
+    """Wrap a matrix as a Design.
 
-    A Design is returned as it is. Shapes: ``X`` (n_samples, n_features).
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
+        A Design is returned as it is.
+
+    Returns
+    -------
+    Design
     """
     if issparse(X):
         return Sparse(X)

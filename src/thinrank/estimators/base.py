@@ -70,13 +70,20 @@ class Factored(BaseEstimator):
 
     @property
     def row_support_(self) -> np.ndarray:
-        """Sorted indices of the rows of Θ (predictors in a regression) that are not zero."""
+        """Sorted indices of the rows of Θ that are not zero.
+
+        In a regression these are the predictors in use, without those that are always kept.
+        """
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.row_support)
 
     @property
     def column_support_(self) -> np.ndarray:
-        """Sorted indices of the columns of Θ (responses in a regression) that are not zero."""
+        """Sorted indices of the columns of Θ that are not zero.
+
+        In a regression these are the responses that are predicted by more than their mean and the
+        predictors that are always kept.
+        """
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.column_support)
 
@@ -176,7 +183,10 @@ class FactorModel(TransformerMixin, Factored):
         return linear
 
     def transform(self, X: Any) -> Array:
-        """Compute the factors, X @ U minus ``factor_means_``.
+        """Compute the factors, of which the fitted responses are linear combinations.
+
+        They are the scores X @ U minus ``factor_means_``, their means over the training rows, where
+        they are orthogonal and ordered by decreasing variance.
 
         Parameters
         ----------

@@ -140,7 +140,20 @@ def load(path: str | os.PathLike[str]) -> Any:
 def read_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what was stored with a model as ``extra``, without loading the model.
 
-    The result is empty if nothing was stored. ``path`` and errors are those of :func:`load`.
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+
+    Returns
+    -------
+    dict
+        Empty if nothing was stored.
+
+    Raises
+    ------
+    FileNotFoundError, ModelFileError
+        As :func:`load`.
 
     Examples
     --------

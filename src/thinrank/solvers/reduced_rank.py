@@ -40,8 +40,22 @@ def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: floa
     values. Then Θ = BVVᵀ. Without ridge, and if X does not have full column rank, this is a
     solution of least norm.
 
-    Shapes: ``X`` (n_samples, n_features), ``Y`` (n_samples, n_targets), ``U`` = BV (n_features, q)
-    and orthonormal ``V`` (n_targets, q), where q is ``rank`` or less.
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Predictors.
+    Y : ndarray of shape (n_samples, n_targets)
+        Responses.
+    rank : int
+        Largest rank of Θ, at least 0.
+    ridge : float, default=0.0
+        Weight of ½‖Θ‖², at least 0.
+
+    Returns
+    -------
+    Factors
+        Θ = UVᵀ with U = BV of shape (n_features, q) and orthonormal V of shape (n_targets, q),
+        where q is ``rank`` or less.
 
     References
     ----------

@@ -131,12 +131,20 @@ class Certificate:
         return self.relative_gap <= 1e-9
 
     def to_frame(self, which: str = "predictors") -> pd.DataFrame:
-        """The margins of "predictors" or "responses" as a data frame, the smallest first.
+        """The margins as a data frame, the smallest first.
 
-        The index has the names. The columns are ``replacement`` (name of the best one to put in its
-        place, or None), ``loss`` (increase of the objective by that exchange), ``loss_percent``
-        (the same in percent of the objective of the fit) and ``dropped_percent`` (increase if it is
-        removed without replacement).
+        Parameters
+        ----------
+        which : {"predictors", "responses"}, default="predictors"
+            Which margins.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``replacement`` (name of the best one to put in its place, or None), ``loss``
+            (increase of the objective by that exchange), ``loss_percent`` (the same in percent of
+            the objective of the fit) and ``dropped_percent`` (increase if it is removed without
+            replacement). The index has the names.
         """
         check_choice("which", which, ("predictors", "responses"))
         frames = import_optional("pandas")
