@@ -105,7 +105,7 @@ def eliminated(form: QuadraticForm, count: int) -> Array:
     sizes = [size for size in sizes if size > count]
     if not sizes:
         return rows
-    # A local form states the ridge of its H, in which columns are scaled: set anew, it shrinks more.
+    # A local form states the ridge of its H, in which columns are scaled: set anew, it is larger.
     # With half of the entries missing the error is .11; without that, .20 (six draws).
     shrunk = form.with_ridge(form.ridge or default_ridge(form))
     *_, last = eliminate([shrunk], rows[None, :], sizes)
