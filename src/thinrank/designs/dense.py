@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,25 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.resources import BLOCK_ENTRIES
 
+# Sums of squares about zero are computed again about the mean if less than this fraction of them is
+# left about the mean, by the size of an entry in bytes: in double precision two digits are lost to
+# cancellation at most, in single precision hardly any.
+MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
 # Columns formed at a time: enough for fast products, in little memory.
 BLOCK_COLUMNS = 128
+
+
+class ColumnMoments(NamedTuple):
+    """Means, norms about the means, and norms about zero (float64) of the columns of an array."""
+
+    mean: np.ndarray
+    norms: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def finite(self) -> bool:
+        """Whether all entries and their squares are finite, and no column is lost to underflow."""
+        return bool(np.all(np.isfinite(self.lengths)))
 
 
 def column_blocks(design: Design) -> Iterator[Array]:
@@ -87,6 +105,14 @@ class Dense(BlockwiseDesign):
         """XᵀX over the columns ``index``."""
         return self.array.T @ self.array if index is None else super().gram(index)
 
+    @cached_property
+    def column_moments(self) -> ColumnMoments | None:
+        """Means and norms about the means; None if squares overflow, and for other libraries."""
+        if not isinstance(self.array, np.ndarray):
+            return None
+        moments = _column_moments(self.array)
+        return moments if moments.finite else None
+
     def column_means(self) -> Array:
         """Means of the columns, summed in double precision."""
         xp = arrays.namespace(self.array)
@@ -140,6 +166,32 @@ class MeanFilled(Dense):
         own = None if weight is None else weight[index]
         means = MeanFilled(self.array[index], self.missing[index], own).means
         return Dense(np.where(self.missing, means.astype(self.array.dtype), self.array))
+
+
+def _column_moments(X: np.ndarray) -> ColumnMoments:
+    """Moments of all columns, summed in double precision; not valid unless ``finite``."""
+    n = max(X.shape[0], 1)
+    with arrays.without_overflow_warnings():
+        total, squares = _sums(X)
+        mean, left = total / n, squares - total**2 / n
+        far = np.flatnonzero(~(left >= MIN_LEFT_OVER[X.dtype.itemsize] * squares))
+        for some in np.array_split(far, far.size * n // BLOCK_ENTRIES + 1):
+            about = mean[some].astype(X.dtype)
+            moved, again = _sums(X[:, some] - about)
+            mean[some] = about + moved / n
+            left[some] = again - moved**2 / n
+        squares = squares.astype(X.dtype).astype(np.float64)  # as other sums of squares of X
+        empty = np.flatnonzero(squares == 0)
+        if X[:, empty].any():
+            squares[empty] = np.nan  # squares that underflow
+        norms = np.sqrt(np.maximum(left, 0))
+        return ColumnMoments(mean.astype(X.dtype), norms.astype(X.dtype), np.sqrt(squares))
+
+
+def _sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and sums of squares of the columns."""
+    total: np.ndarray = X.sum(axis=0, dtype=np.float64)
+    return total, np.einsum("ij,ij->j", X, X, dtype=np.float64)
 
 
 class RowSubset(BlockwiseDesign):

@@ -340,7 +340,12 @@ def standardize(
     if sample_weight is not None:
         sample_weight = arrays.from_numpy(sample_weight, prototype)
     total = float(design.shape[0] if sample_weight is None else xp.sum(sample_weight))
-    mean = column_means(design, sample_weight) if center else None
+    moments = getattr(design, "column_moments", None) if center and sample_weight is None else None
+    mean = None
+    if moments is not None:
+        mean = arrays.from_numpy(moments.mean, prototype)
+    elif center:
+        mean = column_means(design, sample_weight)
     deviation = norms = removed = loadings = None
     if kept is not None:
         removed = kept.explained(Transformed(design, center=mean))
@@ -348,7 +353,10 @@ def standardize(
     if scale or kept is not None:
         root = None if sample_weight is None else xp.sqrt(sample_weight)
         moved = Transformed(design, center=mean, removed=removed)
-        deviation = moved.column_norms(root) / total**0.5
+        if moments is not None and kept is None:
+            deviation = arrays.from_numpy(moments.norms, prototype) / total**0.5
+        else:
+            deviation = moved.column_norms(root) / total**0.5
         size = arrays.zeros((1,), prototype) if mean is None else abs(mean)
         floor = ROUNDING * arrays.eps(prototype) * size  # what is left of a constant column
         if kept is not None:

@@ -67,7 +67,10 @@ def check_magnitudes(name: str, data: Design, scaled: bool = False) -> None:
     what = f"{name} has entries"
     if 0 in data.shape:
         return
-    if isinstance(data, Dense):
+    moments = getattr(data, "column_moments", None)
+    if moments is not None:
+        largest = np.max(moments.lengths)
+    elif isinstance(data, Dense):
         xp, known = arrays.namespace(data.array), data.array
         sizes = xp.maximum(xp.max(known, axis=0), -xp.min(known, axis=0))
         if bool(xp.any(xp.isnan(sizes))):  # missing cells; else no copy

@@ -11,6 +11,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design, QuadraticForm, is_design
+from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design
 from thinrank.forms.moments import FormName, Moments
 from thinrank.losses.quadratic import Quadratic, noise_scale
@@ -88,6 +89,13 @@ class LeastSquares(Quadratic):
             (XU.T @ XU) / n,
             Y.transposed_product(XU) / n,
         )
+
+    def residual_squares(self, factors: Factors) -> np.ndarray:
+        """Weighted residual sum of squares of each response, without products with all of Xᵀ."""
+        V, scores = factors.V, self.moments.scores(factors.U)
+        products = self.moments.Y.transposed_product(scores)
+        change = arrays.namespace(V).sum(V * (V @ (scores.T @ scores) - 2 * products), axis=1)
+        return np.maximum(self.target_squares() + arrays.to_numpy(change), 0.0)
 
     def hessian_product(self, theta: Array) -> Array:
         """XᵀXΘ/n."""
