@@ -122,8 +122,6 @@ class Dense(BlockwiseDesign):
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
-        if self._columns_first():
-            return super().column_norms(row_scale, center)
         xp = arrays.namespace(self.array)
         squares = arrays.zeros((self.shape[1],), like=self.array)
         for rows in self._row_blocks():
@@ -135,14 +133,9 @@ class Dense(BlockwiseDesign):
             squares = squares + arrays.column_norms_squared(block)
         return xp.sqrt(squares)
 
-    def _columns_first(self) -> bool:
-        return isinstance(self.array, np.ndarray) and not self.array.flags.c_contiguous
-
     def _row_blocks(self) -> Iterator[slice]:
-        if self._columns_first():
-            return slices(self.shape[0], max(1, self.shape[0]))
-        # 1 MiB stays in a cache; every call takes as long as some 10⁷ entries on an accelerator
-        entries = BLOCK_ENTRIES // 8 if arrays.on_host(self.array) else 64 * BLOCK_ENTRIES
+        # every call takes as long as some 10⁷ entries on an accelerator
+        entries = BLOCK_ENTRIES if arrays.on_host(self.array) else 64 * BLOCK_ENTRIES
         return slices(self.shape[0], max(1, entries // max(self.shape[1], 1)))
 
 
